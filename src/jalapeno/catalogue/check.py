@@ -1,0 +1,157 @@
+"""What units cannot say: which numbers may be zero, which are shares, what must agree with what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jalapeno.catalogue.schema import Chip, Engine, Facts, Gqa, Mla, Model, Row, System
+from jalapeno.errors import BadFact, instead
+
+FORMATS: tuple[str, ...] = ("mxfp4", "nvfp4", "int4", "fp8", "mxfp8", "mxfp6", "bf16")
+"""Number formats that an entry may name."""
+
+CLASSES: tuple[str, ...] = (
+    "experts",
+    "experts_act",
+    "shared",
+    "shared_act",
+    "dense",
+    "dense_act",
+    "attention",
+    "attention_act",
+    "head",
+    "core",
+    "kv",
+)
+"""Tensor classes whose format an engine chooses; those of stored weights are the ones of models."""
+
+WEIGHTS: tuple[str, ...] = ("experts", "shared", "dense", "attention", "head")
+"""Tensor classes whose format a model's makers chose."""
+
+SLOTS: tuple[str, ...] = ("recipe", "little", "assumed")
+"""How the slots of a measured row are known."""
+
+_MAY_BE_ZERO = frozenset(
+    [
+        "window",
+        "window_layers",
+        "dense_layers",
+        "dense_width",
+        "shared",
+        "per_flop_4x4",
+        "per_flop_8x4",
+        "per_flop_8x8",
+        "per_flop_16x16",
+        "per_flop_vector",
+        "per_hbm_byte",
+        "per_link_byte",
+        "static",
+        "idle",
+        "latency",
+        "overlap",
+        "issue_phase",
+        "issue_layer_rest",
+        "issue_layer_load",
+        "host_step",
+        "host_sequence",
+        "all_reduce_latency",
+        "all_to_all_latency",
+        "first_token_delay",
+        "transfer_latency",
+        "memory_reserve",
+        "price",
+    ]
+)
+_AT_MOST_ONE = frozenset(
+    [
+        "matrix_efficiency",
+        "prefill_attention_efficiency",
+        "decode_attention_efficiency",
+        "memory_efficiency",
+        "kv_efficiency",
+        "vector_efficiency",
+        "link_efficiency",
+        "transfer_efficiency",
+        "overlap",
+    ]
+)
+_AT_LEAST_ONE = frozenset({"pue", "imbalance"})
+
+
+def check_ranges(facts: Facts, where: str) -> None:
+    """Raise :class:`BadFact` where a number is zero, above one or below one and must not be."""
+    for path, fact in facts.items():
+        value, name = fact.value, path.split(".")[-1]
+        if isinstance(value, bool | str):
+            continue
+        if value == 0 and name not in _MAY_BE_ZERO:
+            raise BadFact(f"{where}: {path}: must be more than zero, got {fact.text!r}")
+        if value > 1 and name in _AT_MOST_ONE:
+            raise BadFact(f"{where}: {path}: is a share, at most 1, got {fact.text!r}")
+        if value < 1 and name in _AT_LEAST_ONE:
+            raise BadFact(f"{where}: {path}: is at least 1, got {fact.text!r}")
+
+
+def check_chip(chip: Chip, where: str) -> None:
+    """Raise :class:`BadFact` where the installed stepping has no speed."""
+    if chip.stepping not in chip.steppings:
+        rest = instead(chip.stepping, chip.steppings)
+        raise BadFact(f"{where}: stepping: no stepping {chip.stepping!r}{rest}")
+
+
+def check_system(system: System, where: str) -> None:
+    """Raise :class:`BadFact` where levels are not in order of reach, or do not span the system."""
+    check_chip(system.chip, f"{where}: chip")
+    reaches = [level.reach for level in system.fabric.values()]
+    if not reaches or reaches != sorted(set(reaches)):
+        raise BadFact(f"{where}: fabric: each level must reach further than the one before")
+    if reaches[-1] < system.chips:
+        raise BadFact(
+            f"{where}: fabric: the last level reaches {reaches[-1]} of {system.chips} chips"
+        )
+
+
+def check_model(model: Model, where: str) -> None:
+    """Raise :class:`BadFact` where a part is larger than its whole or a format is unknown."""
+    attention, moe = model.attention, model.moe
+    parts = [("dense_layers", model.dense_layers, "layers", model.layers)]
+    parts.append(("moe.top_k", moe.top_k, "moe.experts", moe.experts))
+    match attention:
+        case Gqa(heads=heads, kv_heads=kv_heads, window_layers=window_layers):
+            parts.append(("attention.kv_heads", kv_heads, "attention.heads", heads))
+            parts.append(("attention.window_layers", window_layers, "layers", model.layers))
+        case Mla():
+            pass
+    for part, few, whole, many in parts:
+        if few > many:
+            raise BadFact(f"{where}: {part} is {few}, more than {whole}, {many}")
+    for tensors in WEIGHTS:
+        if tensors not in model.weights:
+            raise BadFact(f"{where}: weights: missing {tensors!r}")
+    _check_formats(model.weights, WEIGHTS, f"{where}: weights")
+
+
+def check_engine(engine: Engine, where: str) -> None:
+    """Raise :class:`BadFact` where a default precision is not ``"model/class" = "format"``."""
+    by_class: dict[str, str] = {}
+    for key, word in engine.formats.items():
+        model, slash, tensors = key.partition("/")
+        if not (model and slash):
+            raise BadFact(f"{where}: formats: expected 'model/class', got {key!r}")
+        by_class[tensors] = word
+        _check_formats({tensors: word}, CLASSES, f"{where}: formats: {model}")
+
+
+def check_row(row: Row, where: str) -> None:
+    """Raise :class:`BadFact` where the slots of a row have no known origin."""
+    for role, workers in (("prefill", row.prefill), ("decode", row.decode)):
+        kind = workers.slots_kind
+        if kind not in SLOTS:
+            raise BadFact(f"{where}: {role}.slots_kind: no kind {kind!r}{instead(kind, SLOTS)}")
+
+
+def _check_formats(formats: Mapping[str, str], classes: tuple[str, ...], where: str) -> None:
+    for tensors, word in formats.items():
+        for name, known, what in ((tensors, classes, "tensor class"), (word, FORMATS, "format")):
+            if name not in known:
+                raise BadFact(f"{where}: no {what} {name!r}{instead(name, known)}")

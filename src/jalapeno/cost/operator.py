@@ -1,0 +1,227 @@
+"""Operators as one chip sees them, and their price.
+
+An operator is a line of numbers (:data:`COLUMNS`), so that a step is a small matrix and the same
+function prices one operator for a reader and all of them for the simulator.  Its work depends on
+three sums: ``rows`` (tokens that pass through), ``pairs`` (query-key pairs) and ``reads`` (KV
+entries read).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from jalapeno.catalogue import Kind
+from jalapeno.cost.cost import Cost
+from jalapeno.cost.formulas import (
+    all_reduce_seconds,
+    all_to_all_seconds,
+    busiest_load,
+    tile_waves,
+    touched_experts,
+)
+from jalapeno.jit import compiled
+
+COMPUTE, EXPERTS, ALL_REDUCE, ALL_TO_ALL = 0, 1, 2, 3
+"""Families: dense work and attention; grouped GEMM of routed experts; the two collectives."""
+
+COLUMNS = (
+    "family",
+    "tile_flops",  # matrix FLOP of one tile: 2 * tile_rows * tile_columns * reduction length
+    "tile_rows",
+    "tiles_across",  # tiles side by side in one block of rows
+    "cores",
+    "rate",  # matrix FLOP/s as achieved
+    "flops_row",  # useful matrix FLOP a row (energy)
+    "flops_pair",  # attention: matrix FLOP a query-key pair, padding included
+    "useful_pair",  # the same without padding (energy)
+    "flops_read",  # attention: matrix FLOP a KV entry (expansion of a latent)
+    "vector_row",
+    "vector_pair",
+    "vector_rate",
+    "bytes_fixed",  # weights
+    "bytes_row",  # activations in and out
+    "bandwidth",  # bytes/s as achieved
+    "bytes_read",  # a KV entry
+    "kv_bandwidth",
+    "experts",  # local experts
+    "share",  # top-k over all experts
+    "ranks",  # expert-parallel ranks
+    "imbalance",
+    "bytes_expert",
+    "link_row",  # bytes a row through the busiest port
+    "group",  # chips of the collective
+    "latency",  # one phase of the collective
+    "link_rate",
+    "fused",  # 1 where the switch sums
+    "exposed",  # share of communication that nothing hides
+    "issue",  # fixed seconds
+    "joules_flop",
+    "joules_vector",
+    "joules_byte",
+    "joules_link",
+)
+(
+    FAMILY,
+    TILE_FLOPS,
+    TILE_ROWS,
+    TILES_ACROSS,
+    CORES,
+    RATE,
+    FLOPS_ROW,
+    FLOPS_PAIR,
+    USEFUL_PAIR,
+    FLOPS_READ,
+    VECTOR_ROW,
+    VECTOR_PAIR,
+    VECTOR_RATE,
+    BYTES_FIXED,
+    BYTES_ROW,
+    BANDWIDTH,
+    BYTES_READ,
+    KV_BANDWIDTH,
+    N_EXPERTS,
+    SHARE,
+    RANKS,
+    IMBALANCE,
+    BYTES_EXPERT,
+    LINK_ROW,
+    GROUP,
+    LATENCY,
+    LINK_RATE,
+    FUSED,
+    EXPOSED,
+    ISSUE,
+    JOULES_FLOP,
+    JOULES_VECTOR,
+    JOULES_BYTE,
+    JOULES_LINK,
+) = range(len(COLUMNS))
+
+Row = npt.NDArray[np.float64]
+Seconds = tuple[float, float, float, float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator with its numbers by name (see :data:`COLUMNS`); absent ones are zero."""
+
+    name: str
+    numbers: dict[str, float]
+    kind: Kind = Kind.ESTIMATED
+    """The weakest evidence among the facts it was made from."""
+
+    def row(self) -> Row:
+        """The numbers in the order of :data:`COLUMNS`."""
+        unknown = self.numbers.keys() - set(COLUMNS)
+        if unknown:
+            raise KeyError(f"operator {self.name}: no such column: {', '.join(sorted(unknown))}")
+        return np.array([self.numbers.get(name, 0.0) for name in COLUMNS])
+
+
+@compiled
+def compute_seconds(op: Row, rows: float, pairs: float, reads: float) -> Seconds:
+    """Seconds of a COMPUTE operator: see :func:`operator_seconds`.
+
+    ``matrix = waves(tiles) x cores x tile FLOP / rate``, attention adds its pairs; ``memory =
+    weights and activations / bandwidth + KV / KV bandwidth``.  No rows, no work, no weights read.
+    """
+    if rows <= 0.0 and pairs <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    flops = 0.0
+    if op[TILE_FLOPS] > 0.0:
+        waves = tile_waves(math.ceil(rows / op[TILE_ROWS]), op[TILES_ACROSS], op[CORES])
+        flops = waves * op[CORES] * op[TILE_FLOPS]
+    attention = pairs * op[FLOPS_PAIR] + reads * op[FLOPS_READ]
+    useful = pairs * op[USEFUL_PAIR] + reads * op[FLOPS_READ]
+    vector = rows * op[VECTOR_ROW] + pairs * op[VECTOR_PAIR]
+    near, kv = op[BYTES_FIXED] + rows * op[BYTES_ROW], reads * op[BYTES_READ]
+    memory = near / op[BANDWIDTH]
+    if kv > 0.0:
+        memory += kv / op[KV_BANDWIDTH]
+    matrix = 0.0
+    if flops + attention > 0.0:
+        matrix = (flops + attention) / op[RATE]
+    joules = (
+        (rows * op[FLOPS_ROW] + useful) * op[JOULES_FLOP]
+        + vector * op[JOULES_VECTOR]
+        + (near + kv) * op[JOULES_BYTE]
+    )
+    return matrix, vector / op[VECTOR_RATE], memory, 0.0, 0.0, 0.0, joules
+
+
+@compiled
+def expert_rank_seconds(op: Row, load: float, touched: float) -> tuple[float, float, float]:
+    """(matrix, vector, memory) of a rank with *load* token slots over *touched* experts.
+
+    Each expert's rows are padded to the tile; weights are read once an expert touched.
+    """
+    blocks = touched * math.ceil(load / touched / op[TILE_ROWS])
+    matrix = tile_waves(blocks, op[TILES_ACROSS], op[CORES]) * op[CORES] * op[TILE_FLOPS] / op[RATE]
+    vector = load * op[VECTOR_ROW] / op[VECTOR_RATE]
+    memory = (touched * op[BYTES_EXPERT] + load * op[BYTES_ROW]) / op[BANDWIDTH]
+    return matrix, vector, memory
+
+
+@compiled
+def experts_seconds(op: Row, rows: float) -> Seconds:
+    """Seconds of the routed experts of one layer for *rows* tokens of the whole worker.
+
+    Engine times are those of the mean rank; the busiest rank, which everyone waits for, adds
+    the wait.
+    """
+    if rows <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    mean = rows * op[SHARE] * op[N_EXPERTS]
+    touched = touched_experts(op[N_EXPERTS], op[SHARE], rows)
+    matrix, vector, memory = expert_rank_seconds(op, mean, touched)
+    load = min(busiest_load(mean, op[RANKS], op[IMBALANCE]), rows * op[N_EXPERTS])
+    wait = 0.0
+    if load > mean:
+        reached = touched_experts(op[N_EXPERTS], op[SHARE], rows * load / mean)
+        slowest = expert_rank_seconds(op, load, reached)
+        wait = max(0.0, max(slowest) - max(matrix, vector, memory))
+    joules = (
+        mean * op[FLOPS_ROW] * op[JOULES_FLOP]
+        + mean * op[VECTOR_ROW] * op[JOULES_VECTOR]
+        + (touched * op[BYTES_EXPERT] + mean * op[BYTES_ROW]) * op[JOULES_BYTE]
+    )
+    return matrix, vector, memory, 0.0, 0.0, wait, joules
+
+
+@compiled
+def operator_seconds(op: Row, rows: float, pairs: float, reads: float) -> Seconds:
+    """(matrix, vector, memory, link, exposed link, wait, joules) of any operator, once.
+
+    Seconds each engine is busy, the part of the link's that nothing hides, and the wait for
+    the busiest expert rank.
+    """
+    if op[FAMILY] == COMPUTE:
+        return compute_seconds(op, rows, pairs, reads)
+    if op[FAMILY] == EXPERTS:
+        return experts_seconds(op, rows)
+    size = rows * op[LINK_ROW]
+    if op[FAMILY] == ALL_REDUCE:
+        link = all_reduce_seconds(size, op[GROUP], op[LATENCY], op[LINK_RATE], op[FUSED])
+    else:
+        link = all_to_all_seconds(size, op[GROUP], op[LATENCY], op[LINK_RATE])
+    return 0.0, 0.0, 0.0, link, link * op[EXPOSED], 0.0, size * op[JOULES_LINK]
+
+
+def price(op: Operator, rows: float, pairs: float = 0.0, reads: float = 0.0) -> Cost:
+    """``max(matrix, vector, memory) + issue``, or the exposed part of a collective.
+
+    *rows*, *pairs*, *reads* as one chip sees them.  An operator without work costs nothing.
+    """
+    row = op.row()
+    seconds = operator_seconds(row, rows, pairs, reads)
+    matrix, vector, memory, link, exposed, wait, joules = seconds
+    if matrix + vector + memory + link == 0.0:
+        return Cost(kind=op.kind)
+    work = Cost.of("matrix", matrix) | Cost.of("vector", vector) | Cost.of("memory", memory)
+    network = Cost(exposed, 0.0, {"communication": exposed}, {"link": link})
+    issue = Cost.of("issue", float(row[ISSUE]))
+    return work + Cost.of("imbalance", wait) + network + issue + Cost(joules=joules, kind=op.kind)

@@ -1,0 +1,32 @@
+"""Floor 3, the plan: how a model lies on a system, and what a step of it costs.
+
+A :class:`Plan` cuts the model; :func:`compile_price` lowers it to operators and compiles them to a
+:class:`StepPrice`, which prices any :mod:`.batch`; :mod:`.memory` says what fits.
+"""
+
+from jalapeno.mapping.memory import Room, check_request, room
+from jalapeno.mapping.parameters import Parameters, kv_elements, parameters
+from jalapeno.mapping.plan import Plan, check_plan
+from jalapeno.mapping.precision import FORMATS, Precision
+from jalapeno.mapping.pricing import OUTPUTS, Memo, StepArrays
+from jalapeno.mapping.step import StepPrice, compile_price, memo_for, stack
+
+__all__ = [
+    "FORMATS",
+    "OUTPUTS",
+    "Memo",
+    "Parameters",
+    "Plan",
+    "Precision",
+    "Room",
+    "StepArrays",
+    "StepPrice",
+    "check_plan",
+    "check_request",
+    "compile_price",
+    "kv_elements",
+    "memo_for",
+    "parameters",
+    "room",
+    "stack",
+]

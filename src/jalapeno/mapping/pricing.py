@@ -1,0 +1,302 @@
+"""Pricing: a step of a compiled plan in a few hundred nanoseconds.
+
+Operators that do not read the context depend on one count only (tokens or samples of a rank, or
+tokens of the worker), so their sum is remembered by count in a :class:`Memo`.  Attention is
+priced anew: its value is affine in the number of steps for which a batch stays as it is, until
+another engine binds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jalapeno.cost import PARTS, RESOURCES
+from jalapeno.cost.operator import (
+    ALL_REDUCE,
+    BYTES_READ,
+    FAMILY,
+    FLOPS_PAIR,
+    FLOPS_READ,
+    ISSUE,
+    JOULES_BYTE,
+    JOULES_FLOP,
+    JOULES_VECTOR,
+    KV_BANDWIDTH,
+    RATE,
+    USEFUL_PAIR,
+    VECTOR_PAIR,
+    VECTOR_RATE,
+    operator_seconds,
+)
+from jalapeno.jit import compiled
+from jalapeno.mapping import batch
+
+OUTPUTS = (*PARTS, *RESOURCES, "joules")
+"""Seconds by what bound them (they add up to the step), busy seconds, joules of the worker."""
+
+N_PARTS = len(PARTS)
+BUSY = N_PARTS
+JOULES = N_PARTS + len(RESOURCES)
+N_OUTPUTS = len(OUTPUTS)
+MATRIX, VECTOR, MEMORY, COMMUNICATION, ISSUED, IMBALANCE, THROTTLE = range(N_PARTS)
+FOREVER = 2**40
+SCALARS = (
+    "chips_rank",
+    "layers_rest",
+    "layers_load",
+    "host_step",
+    "host_sequence",
+    "static",
+    "cap",
+)
+CHIPS_RANK, LAYERS_REST, LAYERS_LOAD, HOST_STEP, HOST_SEQUENCE, STATIC, CAP = range(len(SCALARS))
+RANK_TOKENS, RANK_DECODE, RANK_SAMPLED, WORKER_TOKENS, ATTENTION = range(5)
+"""Classes of operators by what they depend on, in the order of the arrays."""
+ROW_OF_CLASS = (batch.TOKENS, batch.DECODE, batch.SAMPLED)
+
+Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+
+
+class StepArrays(NamedTuple):
+    """Operators of one or several compiled prices, sorted by class within each."""
+
+    ops: Array
+    """(operators, COLUMNS)"""
+    places: Places
+    """(operators, 4): repeat, rows, pairs, reads."""
+    start: Places
+    """(prices, classes + 1): where each class's operators begin."""
+    scalars: Array
+    """(prices, SCALARS)"""
+
+
+class Memo(NamedTuple):
+    """Sums of operators by class and count; NaN where not yet asked for."""
+
+    values: Array
+    """(rows, OUTPUTS)"""
+    start: Places
+    """(prices, classes): first row of each, attention left out."""
+    length: Places
+    """(prices, classes): counts remembered; larger ones are computed each time."""
+    ranks: Array
+    """Scratch, (ranks of the widest worker, 2): seconds and growth of each rank."""
+
+
+@compiled
+def steps_until_crossing(gap: float, closing: float) -> int:
+    """Steps for which a *gap* >= 0 that shrinks by *closing* a step stays at least zero."""
+    if closing <= 0.0:
+        return FOREVER
+    ratio = gap / closing
+    return FOREVER if ratio > 1e11 else int(ratio) + 1
+
+
+@compiled
+def add_steady(op: Array, repeat: float, rows: float, sums: Array) -> None:
+    """Add *repeat* times an operator that does not read the context."""
+    matrix, vector, memory, link, exposed, wait, joules = operator_seconds(op, rows, 0.0, 0.0)
+    if matrix + vector + memory + link == 0.0:
+        return
+    sums[BUSY] += repeat * matrix
+    sums[BUSY + 1] += repeat * vector
+    sums[BUSY + 2] += repeat * memory
+    sums[BUSY + 3] += repeat * link
+    sums[JOULES] += repeat * joules
+    sums[ISSUED] += repeat * op[ISSUE]
+    sums[IMBALANCE] += repeat * wait
+    if op[FAMILY] >= ALL_REDUCE:
+        sums[COMMUNICATION] += repeat * exposed
+    elif matrix >= vector and matrix >= memory:
+        sums[MATRIX] += repeat * matrix
+    elif vector >= memory:
+        sums[VECTOR] += repeat * vector
+    else:
+        sums[MEMORY] += repeat * memory
+
+
+@compiled
+def add_class(
+    arrays: StepArrays, memo: Memo, which: int, kind: int, count: float, sums: Array
+) -> None:
+    """Add all operators of a class at *count* rows to *sums*, from memory where it is there."""
+    begin, end = arrays.start[which, kind], arrays.start[which, kind + 1]
+    if begin == end or count <= 0.0:
+        return
+    if count >= memo.length[which, kind]:
+        for index in range(begin, end):
+            add_steady(arrays.ops[index], arrays.places[index, 0], count, sums)
+        return
+    known = memo.values[memo.start[which, kind] + int(count)]
+    if np.isnan(known[0]):
+        known[:] = 0.0
+        for index in range(begin, end):
+            add_steady(arrays.ops[index], arrays.places[index, 0], count, known)
+    for output in range(N_OUTPUTS):
+        sums[output] += known[output]
+
+
+@compiled
+def add_attention(
+    op: Array, place: Places, row: Array, grow: Array, first: Array, slope: Array
+) -> int:
+    """Add an attention operator to *first* and its growth to *slope*; returns the steps both hold."""
+    repeat, pairs, reads = float(place[0]), row[place[2]], row[place[3]]
+    matrix, vector, memory, _, _, _, joules = operator_seconds(op, row[place[1]], pairs, reads)
+    if matrix + vector + memory == 0.0:
+        return FOREVER
+    more_pairs, more_reads = grow[place[2]], grow[place[3]]
+    d_matrix = (more_pairs * op[FLOPS_PAIR] + more_reads * op[FLOPS_READ]) / op[RATE]
+    d_vector = more_pairs * op[VECTOR_PAIR] / op[VECTOR_RATE]
+    d_memory = more_reads * op[BYTES_READ] / op[KV_BANDWIDTH]
+    first[BUSY] += repeat * matrix
+    first[BUSY + 1] += repeat * vector
+    first[BUSY + 2] += repeat * memory
+    first[JOULES] += repeat * joules
+    first[ISSUED] += repeat * op[ISSUE]
+    slope[BUSY] += repeat * d_matrix
+    slope[BUSY + 1] += repeat * d_vector
+    slope[BUSY + 2] += repeat * d_memory
+    slope[JOULES] += repeat * (
+        (more_pairs * op[USEFUL_PAIR] + more_reads * op[FLOPS_READ]) * op[JOULES_FLOP]
+        + more_pairs * op[VECTOR_PAIR] * op[JOULES_VECTOR]
+        + more_reads * op[BYTES_READ] * op[JOULES_BYTE]
+    )
+    # of equal engines the faster growing one binds from here on
+    bound, top, steep = MATRIX, matrix, d_matrix
+    if vector > top or (vector == top and d_vector > steep):
+        bound, top, steep = VECTOR, vector, d_vector
+    if memory > top or (memory == top and d_memory > steep):
+        bound, top, steep = MEMORY, memory, d_memory
+    first[bound] += repeat * top
+    slope[bound] += repeat * steep
+    hold = steps_until_crossing(top - matrix, d_matrix - steep)
+    hold = min(hold, steps_until_crossing(top - vector, d_vector - steep))
+    return min(hold, steps_until_crossing(top - memory, d_memory - steep))
+
+
+@compiled
+def add_rank(
+    arrays: StepArrays, memo: Memo, which: int, row: Array, grow: Array, first: Array, slope: Array
+) -> int:
+    """Add what one attention rank does in a step; returns the steps for which it holds."""
+    add_class(arrays, memo, which, RANK_TOKENS, row[batch.TOKENS], first)
+    add_class(arrays, memo, which, RANK_DECODE, row[batch.DECODE], first)
+    add_class(arrays, memo, which, RANK_SAMPLED, row[batch.SAMPLED], first)
+    first[ISSUED] += arrays.scalars[which, HOST_SEQUENCE] * row[batch.DECODE]
+    hold = FOREVER
+    for index in range(arrays.start[which, ATTENTION], arrays.start[which, ATTENTION + 1]):
+        held = add_attention(arrays.ops[index], arrays.places[index], row, grow, first, slope)
+        hold = min(hold, held)
+    return hold
+
+
+@compiled
+def price_rows(
+    arrays: StepArrays, memo: Memo, which: int, rows: Array, grow: Array, first: Array, slope: Array
+) -> int:
+    """Price a step of the *which*-th plan into *first* and *slope*; returns the steps they hold.
+
+    Ranks meet at the experts: the slowest sets the time, and what the mean rank waits for it is
+    imbalance.  Routed experts see the tokens of all ranks.  Joules are the worker's.
+    """
+    first[:] = 0.0
+    slope[:] = 0.0
+    tokens = 0.0
+    for rank in range(len(rows)):
+        tokens += rows[rank, batch.TOKENS]
+    if tokens <= 0.0:
+        return FOREVER
+    scalars = arrays.scalars[which]
+    if len(rows) == 1:
+        hold = add_rank(arrays, memo, which, rows[0], grow[0], first, slope)
+    else:
+        hold = add_ranks(arrays, memo, which, rows, grow, first, slope)
+    chips = scalars[CHIPS_RANK] * len(rows)
+    ranks_joules = first[JOULES] * scalars[CHIPS_RANK]
+    first[JOULES] = 0.0
+    add_class(arrays, memo, which, WORKER_TOKENS, tokens, first)
+    first[JOULES] = ranks_joules + first[JOULES] * chips
+    slope[JOULES] *= scalars[CHIPS_RANK]
+    rest = scalars[LAYERS_REST]
+    first[ISSUED] += rest + (scalars[LAYERS_LOAD] - rest) * (1.0 - 1.0 / tokens)
+    first[ISSUED] += scalars[HOST_STEP]
+    return min(hold, cap_power(scalars, chips, first, slope))
+
+
+@compiled
+def add_ranks(
+    arrays: StepArrays, memo: Memo, which: int, rows: Array, grow: Array, first: Array, slope: Array
+) -> int:
+    """Add all ranks: the mean of each part, and the wait of the mean for the slowest."""
+    ranks = len(rows)
+    totals, steeps = memo.ranks[:, 0], memo.ranks[:, 1]
+    before, before_slope = 0.0, 0.0
+    hold = FOREVER
+    for rank in range(ranks):
+        held = add_rank(arrays, memo, which, rows[rank], grow[rank], first, slope)
+        hold = min(hold, held)
+        after, after_slope = seconds_of(first), seconds_of(slope)
+        totals[rank], steeps[rank] = after - before, after_slope - before_slope
+        before, before_slope = after, after_slope
+    for output in range(JOULES):
+        first[output] /= ranks
+        slope[output] /= ranks
+    return min(hold, wait_for_slowest(memo.ranks[:ranks], first, slope))
+
+
+@compiled
+def seconds_of(values: Array) -> float:
+    """Seconds of a step: the sum of its parts, in their order."""
+    total = 0.0
+    for part in range(N_PARTS):
+        total += values[part]
+    return total
+
+
+@compiled
+def wait_for_slowest(ranks: Array, first: Array, slope: Array) -> int:
+    """Add the wait of the mean rank for the slowest; returns the steps it stays the slowest.
+
+    *ranks*: (ranks, 2), seconds of each and their growth a step.
+    """
+    slowest, total, steep = 0, 0.0, 0.0
+    for rank in range(len(ranks)):
+        total += ranks[rank, 0]
+        steep += ranks[rank, 1]
+        if ranks[rank, 0] > ranks[slowest, 0] or (
+            ranks[rank, 0] == ranks[slowest, 0] and ranks[rank, 1] > ranks[slowest, 1]
+        ):
+            slowest = rank
+    first[IMBALANCE] += ranks[slowest, 0] - total / len(ranks)
+    slope[IMBALANCE] += ranks[slowest, 1] - steep / len(ranks)
+    hold = FOREVER
+    for rank in range(len(ranks)):
+        gap, closing = ranks[slowest, 0] - ranks[rank, 0], ranks[rank, 1] - ranks[slowest, 1]
+        hold = min(hold, steps_until_crossing(gap, closing))
+    return hold
+
+
+@compiled
+def cap_power(scalars: Array, chips: float, first: Array, slope: Array) -> int:
+    """Stretch a step whose mean package would draw more than its cap; add the static joules.
+
+    ``seconds >= dynamic joules / (cap - static)``: the clock falls until the cap holds.
+    """
+    seconds, grown = seconds_of(first), seconds_of(slope)
+    watts = (scalars[CAP] - scalars[STATIC]) * chips
+    needed, needed_grown = first[JOULES] / watts, slope[JOULES] / watts
+    if needed > seconds:
+        first[THROTTLE] += needed - seconds
+        slope[THROTTLE] += needed_grown - grown
+        hold = steps_until_crossing(needed - seconds, grown - needed_grown)
+        seconds, grown = needed, needed_grown
+    else:
+        hold = steps_until_crossing(seconds - needed, needed_grown - grown)
+    first[JOULES] += scalars[STATIC] * chips * seconds
+    slope[JOULES] += scalars[STATIC] * chips * grown
+    return hold

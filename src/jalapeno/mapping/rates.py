@@ -1,0 +1,72 @@
+"""Rates: what an engine achieves on a system for one model, in SI, ready for the operators."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jalapeno.catalogue import Engine, Kind, Model, System
+from jalapeno.mapping.precision import operand_bits
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Achieved rates: peak x stepping x efficiency x maturity, and the energies."""
+
+    system: System
+    engine: Engine
+    maturity: float
+    """Factor on matrix rates: how far the kernels of this model have come."""
+
+    weakest: Kind
+    """The weakest evidence among the facts that a price rests on."""
+
+    @classmethod
+    def of(cls, system: System, engine: Engine, model: Model) -> Rates:
+        """Rates of *engine* on *system* for *model*."""
+        kinds = [fact.kind for fact in (*system.chip.facts.values(), *engine.facts.values())]
+        weakest = max(kinds, default=Kind.ASSUMED)
+        return cls(system, engine, engine.maturity.get(model.name, 1.0), weakest)
+
+    def matrix(self, activations: str, weights: str, efficiency: float) -> tuple[float, float]:
+        """(FLOP/s as achieved, J/FLOP) for a pair of formats.
+
+        The wider operand decides, except that 8 x 4 has a rate of its own; weights narrower than
+        16-bit activations are widened on the way in.
+        """
+        peaks, energy = self.system.chip.matrix, self.system.chip.energy
+        match operand_bits(activations), operand_bits(weights):
+            case 4, 4:
+                peak, joules = peaks.peak_4x4, energy.per_flop_4x4
+            case 8, 4:
+                peak, joules = peaks.peak_8x4, energy.per_flop_8x4
+            case (4, 8) | (8, 8):
+                peak, joules = peaks.peak_8x8, energy.per_flop_8x8
+            case _:
+                peak, joules = peaks.peak_16x16, energy.per_flop_16x16
+        return peak * self.system.chip.speed * efficiency * self.maturity, joules
+
+    def common(self) -> dict[str, float]:
+        """Numbers that every operator on the chip shares."""
+        chip, engine = self.system.chip, self.engine
+        return {
+            "vector_rate": chip.vector.peak * chip.speed * engine.vector_efficiency,
+            "bandwidth": chip.hbm.bandwidth * engine.memory_efficiency,
+            "kv_bandwidth": chip.hbm.bandwidth * engine.kv_efficiency,
+            "cores": float(chip.cores),
+            "tile_rows": float(chip.matrix.tile_rows),
+            "rate": chip.matrix.peak_16x16,
+            "joules_vector": chip.energy.per_flop_vector,
+            "joules_byte": chip.energy.per_hbm_byte,
+        }
+
+    def link(self, group: int, latency: float) -> dict[str, float]:
+        """Numbers of a collective among *group* chips on the nearest level that joins them."""
+        level = self.system.level(group)
+        return {
+            "group": float(group),
+            "latency": latency + level.latency,
+            "link_rate": level.bandwidth * self.engine.link_efficiency,
+            "fused": 1.0 if level.reduces else 0.0,
+            "exposed": 1.0 - self.engine.overlap,
+            "joules_link": self.system.chip.energy.per_link_byte,
+        }

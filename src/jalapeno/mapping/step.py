@@ -1,0 +1,127 @@
+"""StepPrice: a model under a plan on a system, compiled to arrays that price any batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jalapeno.catalogue import Engine, Kind, Model, System
+from jalapeno.mapping.lower import WORKER, Placed, lower
+from jalapeno.mapping.memory import Room, room
+from jalapeno.mapping.plan import Plan, check_plan
+from jalapeno.mapping.pricing import (
+    ATTENTION,
+    N_OUTPUTS,
+    RANK_DECODE,
+    RANK_SAMPLED,
+    RANK_TOKENS,
+    ROW_OF_CLASS,
+    SCALARS,
+    WORKER_TOKENS,
+    Array,
+    Memo,
+    StepArrays,
+    price_rows,
+)
+from jalapeno.mapping.rates import Rates
+
+REMEMBERED = 1 << 16
+"""Counts a class's memo holds at the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepPrice:
+    """The compiled price of a step, with what else the simulator needs of a plan."""
+
+    model: Model
+    plan: Plan
+    system: System
+    engine: Engine
+    arrays: StepArrays
+    room: Room
+    kind: Kind
+
+    @property
+    def caps(self) -> tuple[int, ...]:
+        """Context caps of the batch's columns."""
+        return self.model.caps
+
+    def price(self, rows: Array, growth: Array | None = None) -> tuple[Array, Array, int]:
+        """(first step, growth a step, steps they hold), each over ``OUTPUTS``.
+
+        *rows*: (dp, columns) sums of the batch; *growth*: how they grow from step to step.
+        """
+        grown = np.zeros_like(rows) if growth is None else growth
+        first, slope = np.zeros(N_OUTPUTS), np.zeros(N_OUTPUTS)
+        hold = price_rows(self.arrays, forgetful(self.plan.dp), 0, rows, grown, first, slope)
+        return first, slope, hold
+
+
+def compile_price(model: Model, plan: Plan, system: System, engine: Engine) -> StepPrice:
+    """Compile *model* under *plan*; raises where the plan is impossible or does not fit."""
+    check_plan(plan, model, system)
+    space = room(model, plan, system, engine)
+    rates = Rates.of(system, engine, model)
+    placed = sorted(lower(model, plan, rates), key=_class_of)
+    classes = [_class_of(item) for item in placed]
+    power = system.chip.power
+    scalars = {
+        "chips_rank": float(plan.tp),
+        "layers_rest": model.layers * engine.issue_layer_rest,
+        "layers_load": model.layers * engine.issue_layer_load,
+        "host_step": engine.host_step,
+        "host_sequence": engine.host_sequence,
+        "static": power.static,
+        "cap": power.cap,
+    }
+    arrays = StepArrays(
+        np.array([item.operator.row() for item in placed]),
+        np.array([(p.repeat, p.rows, p.pairs, p.reads) for p in placed], dtype=np.int64),
+        np.searchsorted(classes, range(ATTENTION + 2)).astype(np.int64)[None, :],
+        np.array([[scalars[name] for name in SCALARS]]),
+    )
+    return StepPrice(model, plan, system, engine, arrays, space, rates.weakest)
+
+
+def _class_of(item: Placed) -> int:
+    """The class of an operator: what its price depends on."""
+    if item.pairs >= 0:
+        return ATTENTION
+    if item.scope == WORKER:
+        return WORKER_TOKENS
+    return ROW_OF_CLASS.index(item.rows)
+
+
+def stack(prices: Sequence[StepPrice]) -> StepArrays:
+    """One set of arrays for several prices, in order."""
+    offsets = np.cumsum([0, *(len(price.arrays.ops) for price in prices[:-1])])
+    return StepArrays(
+        np.concatenate([price.arrays.ops for price in prices]),
+        np.concatenate([price.arrays.places for price in prices]),
+        np.concatenate(
+            [price.arrays.start + offset for price, offset in zip(prices, offsets, strict=True)]
+        ),
+        np.concatenate([price.arrays.scalars for price in prices]),
+    )
+
+
+def memo_for(prices: Sequence[StepPrice], running: int) -> Memo:
+    """An empty memo for *prices*, whose ranks run at most *running* sequences."""
+    lengths = np.zeros((len(prices), ATTENTION), dtype=np.int64)
+    for which, price in enumerate(prices):
+        plan = price.plan
+        lengths[which, RANK_TOKENS] = min(plan.max_tokens + 1, REMEMBERED)
+        lengths[which, RANK_DECODE] = lengths[which, RANK_SAMPLED] = running + 1
+        lengths[which, WORKER_TOKENS] = min(plan.dp * plan.max_tokens + 1, REMEMBERED)
+    start = np.concatenate([[0], np.cumsum(lengths.ravel())[:-1]]).reshape(lengths.shape)
+    values = np.full((int(lengths.sum()), N_OUTPUTS), np.nan)
+    widest = max(price.plan.dp for price in prices)
+    return Memo(values, start.astype(np.int64), lengths, np.zeros((widest, 2)))
+
+
+def forgetful(ranks: int) -> Memo:
+    """A memo that remembers nothing: for single questions about a worker of *ranks* ranks."""
+    nothing = np.zeros((1, ATTENTION), dtype=np.int64)
+    return Memo(np.zeros((0, N_OUTPUTS)), nothing, nothing, np.zeros((ranks, 2)))

@@ -1,0 +1,36 @@
+"""Floor 4, time: requests arrive, wait, are computed and leave; a journal remains.
+
+Start with :mod:`.scenario` (what a run depends on), then :mod:`.loop` (what happens next),
+:mod:`.form` (how a step is made) and :mod:`.finish` (how it ends).
+"""
+
+from jalapeno.simulation.journal import Journal
+from jalapeno.simulation.scenario import (
+    Pool,
+    Role,
+    Scenario,
+    dump_scenario,
+    read_scenario,
+    resolve,
+    scenario_of,
+)
+from jalapeno.simulation.simulate import Run, simulate, start
+from jalapeno.simulation.traffic import ClosedLoop, Lengths, Poisson, Traffic
+
+__all__ = [
+    "ClosedLoop",
+    "Journal",
+    "Lengths",
+    "Poisson",
+    "Pool",
+    "Role",
+    "Run",
+    "Scenario",
+    "Traffic",
+    "dump_scenario",
+    "read_scenario",
+    "resolve",
+    "scenario_of",
+    "simulate",
+    "start",
+]

@@ -1,0 +1,73 @@
+"""Journal: what a run leaves behind.  It knows no metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from jalapeno.errors import OutputError
+from jalapeno.simulation.scenario import Scenario
+
+
+@dataclass(slots=True)
+class KeptSegments:
+    """Segments in memory."""
+
+    frames: list[pl.DataFrame] = field(default_factory=list)
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take one more batch."""
+        self.frames.append(frame)
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """The segments in order, a batch at a time."""
+        yield from self.frames
+
+
+@dataclass(slots=True)
+class StoredSegments:
+    """Segments in a folder of Parquet files, ``segments-00000.parquet`` and so on."""
+
+    folder: Path
+    count: int = 0
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Write one more batch."""
+        path = self.folder / f"segments-{self.count:05d}.parquet"
+        try:
+            frame.write_parquet(path, compression="zstd", compression_level=1)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be written: {error}") from error
+        self.count += 1
+
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """The segments in order, a batch at a time."""
+        for path in sorted(self.folder.glob("segments-*.parquet")):
+            yield pl.read_parquet(path)
+
+
+Segments = KeptSegments | StoredSegments
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """Columns per request and per step segment; all times are int64 picoseconds.
+
+    A segment is a run of steps of one worker with the same batch: step *j* of it lasts the sum
+    over parts of ``<part>_first + j x <part>_growth`` and emits ``decoding`` tokens; its last
+    step also completes ``sampled - decoding`` prompts.
+    """
+
+    scenario: Scenario
+    requests: pl.DataFrame
+    """One row a request, in the order they were sent."""
+    segments: Segments
+    workers: pl.DataFrame
+    """Pool, role, plan, chips and KV blocks of each worker."""
+
+    def segment_table(self) -> pl.DataFrame:
+        """All segments as one table (a large run may not fit: use ``segments.batches()``)."""
+        return pl.concat(list(self.segments.batches()))

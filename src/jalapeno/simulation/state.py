@@ -1,0 +1,86 @@
+"""State of a run: the tables, the heaps and the scratch space of the compiled loop."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from jalapeno.cost import PARTS
+from jalapeno.mapping import Memo, StepArrays
+from jalapeno.simulation import columns as c
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """Everything the loop reads and writes.  Tables are described in :mod:`.columns`."""
+
+    requests: Integers
+    ranks: Integers
+    workers: Integers
+    pools: Integers
+    clock: Integers
+    finish: Integers
+    """(ranks, slots): heap of ``finish step << 28 | request`` of decoding sequences."""
+    caps: Integers
+    """Context caps of the model."""
+    capped: Integers
+    """(ranks, caps, 3): sum of capped reads, sequences below the cap, heap length."""
+    short: Integers
+    """(ranks, caps, slots): heap of ``step at which the cap is reached << 28 | request``."""
+    ledger: Integers
+    """(workers, parts + 2): ps of every part so far, then of decode and of prefill."""
+    tree: Integers
+    """Tournament over the workers' next events."""
+    transfers: Integers
+    """(requests, 2): heap of (time, request) of KV transfers in flight."""
+    transfer: Integers
+    """(2,): ps a transfer takes to set up, and femtoseconds a token."""
+    segments: Integers
+    """(buffer, SEGMENT_INTEGERS)"""
+    energies: Floats
+    """(buffer, SEGMENT_FLOATS)"""
+    rows: Floats
+    """Scratch: (ranks a worker, batch columns) and its like for growth and decode only."""
+    growth: Floats
+    alone: Floats
+    values: Floats
+    """Scratch: (4, outputs): first and growth of a step, with and without prefill."""
+    running: Floats
+    """(workers, 2 x outputs): first and growth of the segment in progress."""
+    capacity: Integers
+    """(pools,): KV blocks of a rank."""
+    prices: StepArrays
+    memo: Memo
+
+
+BUFFER_SEGMENTS = 1 << 16
+"""Segments the loop may write before it hands them over."""
+
+REQUEST_BITS = 28
+"""Low bits of a heap key that hold the request: up to 268 million requests a run."""
+
+
+def tree_size(workers: int) -> int:
+    """Leaves of the tournament: the next power of two."""
+    return 1 << max(0, (workers - 1).bit_length())
+
+
+def empty_ledger(workers: int) -> Integers:
+    """Ledger of *workers* workers that have not worked."""
+    return np.zeros((workers, len(PARTS) + 2), dtype=np.int64)
+
+
+def request_table(prompts: Integers, outputs: Integers, limits: Integers) -> Integers:
+    """Requests that nobody has sent yet."""
+    table = np.zeros((len(prompts), len(c.REQUEST)), dtype=np.int64)
+    table[:, c.PROMPT], table[:, c.OUTPUT], table[:, c.LIMIT] = prompts, outputs, limits
+    table[:, c.LEFT] = prompts
+    for column in (c.RANK, c.DECODE_RANK, c.NEXT):
+        table[:, column] = c.NOBODY
+    for column in range(c.ARRIVAL, c.END + 1):
+        table[:, column] = c.NOBODY
+    return table

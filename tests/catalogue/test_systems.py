@@ -1,0 +1,254 @@
+"""Chips, racks and pods add up to what their makers say."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from jalapeno import catalogue
+from jalapeno.catalogue import Chip, System
+
+CHIPS = catalogue.names("chips")
+SYSTEMS = catalogue.names("systems")
+TIB = 2**40
+
+
+@pytest.fixture
+def rack() -> System:
+    return catalogue.system("jalapeno-rack")
+
+
+@pytest.fixture
+def pod() -> System:
+    return catalogue.system("jalapeno-pod")
+
+
+@pytest.fixture
+def jalapeno() -> Chip:
+    return catalogue.chip("jalapeno")
+
+
+# ---- Jalapeño
+
+
+def test_a_rack_has_the_published_peak(rack: System) -> None:
+    assert rack.chips * rack.chip.matrix.peak_4x4 == pytest.approx(1.7e18, rel=0.01)
+
+
+def test_a_pod_has_the_published_peak(pod: System) -> None:
+    assert pod.chips * pod.chip.matrix.peak_4x4 == pytest.approx(27e18, rel=0.02)
+
+
+def test_a_rack_has_the_published_memory(rack: System) -> None:
+    assert rack.chips * rack.chip.hbm.capacity == 27 * TIB
+
+
+def test_a_pod_has_the_published_memory(pod: System) -> None:
+    assert pod.chips * pod.chip.hbm.capacity == 432 * TIB
+
+
+def test_a_pod_has_the_published_memory_bandwidth(pod: System) -> None:
+    assert pod.chips * pod.chip.hbm.bandwidth == pytest.approx(32e15, rel=0.02)
+
+
+def test_a_rack_is_sixteen_trays_of_eight(rack: System) -> None:
+    assert rack.chips == rack.chips_per_rack == 16 * rack.chips_per_tray
+
+
+def test_a_pod_is_sixteen_racks(rack: System, pod: System) -> None:
+    assert pod.chips == 16 * rack.chips
+    assert pod.chips_per_rack == rack.chips
+
+
+def test_a_rack_is_the_inside_of_a_pod(rack: System, pod: System) -> None:
+    assert pod.fabric["local"] == rack.fabric["local"]
+    assert pod.chip == rack.chip
+
+
+def test_lanes_of_200_gigabits_make_the_bandwidths(pod: System) -> None:
+    lane = 200e9 / 8
+    assert pod.fabric["local"].bandwidth == 24 * lane
+    assert pod.fabric["global"].bandwidth == 8 * lane
+
+
+def test_two_hops_take_as_long_as_one_and_another(pod: System) -> None:
+    assert pod.fabric["global"].latency == 2 * pod.fabric["local"].latency
+
+
+def test_six_stacks_run_at_a_pin_rate_that_hbm4_has(jalapeno: Chip) -> None:
+    pin = jalapeno.hbm.bandwidth / 6 / 2048 * 8
+    assert pin == pytest.approx(10.03e9, rel=0.001)
+
+
+def test_halving_a_width_doubles_the_peak(jalapeno: Chip) -> None:
+    matrix = jalapeno.matrix
+    assert matrix.peak_4x4 == 2 * matrix.peak_8x4
+    assert matrix.peak_8x4 == pytest.approx(2 * matrix.peak_8x8, rel=0.02)
+
+
+def test_b0_runs_at_its_peaks_and_a0_below(jalapeno: Chip) -> None:
+    assert jalapeno.stepping == "B0"
+    assert jalapeno.speed == 1.0
+    assert jalapeno.steppings["A0"] == 0.8
+
+
+def test_the_published_runs_stayed_under_the_cap(jalapeno: Chip) -> None:
+    assert jalapeno.power.cap == 550.0 < jalapeno.power.tdp == 700.0
+
+
+def test_the_bf16_peak_is_known_to_a_factor_of_four_only(jalapeno: Chip) -> None:
+    fact = jalapeno.facts["matrix.peak_16x16"]
+    assert (fact.low, fact.high) == (0.4e15, 1.7e15)
+
+
+def test_jalapeno_is_the_memory_rich_design(jalapeno: Chip) -> None:
+    def balance(chip: Chip) -> float:
+        return chip.matrix.peak_4x4 / chip.hbm.bandwidth
+
+    assert balance(jalapeno) == pytest.approx(870, rel=0.001)
+    assert balance(catalogue.chip("gb200")) == 1250
+    assert balance(catalogue.chip("gb300")) == 1875
+
+
+# ---- every chip
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_wider_operands_are_never_faster(name: str) -> None:
+    matrix = catalogue.chip(name).matrix
+    assert matrix.peak_4x4 >= matrix.peak_8x4 >= matrix.peak_8x8 >= matrix.peak_16x16
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_wider_operands_never_take_less_energy(name: str) -> None:
+    energy = catalogue.chip(name).energy
+    assert (
+        energy.per_flop_4x4
+        <= energy.per_flop_8x4
+        <= energy.per_flop_8x8
+        <= energy.per_flop_16x16
+        <= energy.per_flop_vector
+    )
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_a_chip_at_full_matrix_rate_stays_within_its_tdp(name: str) -> None:
+    chip = catalogue.chip(name)
+    matrix, energy = chip.matrix, chip.energy
+    for peak, joules in (
+        (matrix.peak_4x4, energy.per_flop_4x4),
+        (matrix.peak_8x4, energy.per_flop_8x4),
+        (matrix.peak_8x8, energy.per_flop_8x8),
+        (matrix.peak_16x16, energy.per_flop_16x16),
+    ):
+        assert peak * joules + chip.power.static <= chip.power.tdp
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_no_high_end_of_a_matrix_energy_exceeds_tdp_over_peak(name: str) -> None:
+    chip = catalogue.chip(name)
+    for width in ("4x4", "8x4", "8x8", "16x16"):
+        high = chip.facts[f"energy.per_flop_{width}"].high
+        assert high is not None
+        bound = chip.power.tdp / getattr(chip.matrix, f"peak_{width}")
+        assert high == pytest.approx(bound, rel=0.01)
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_idle_draws_less_than_a_running_step(name: str) -> None:
+    power = catalogue.chip(name).power
+    assert 0 < power.idle < power.static < power.cap <= power.tdp
+
+
+@pytest.mark.parametrize("name", ["gb200", "gb300", "b200"])
+def test_blackwell_runs_mixed_operands_at_the_fp8_rate(name: str) -> None:
+    matrix = catalogue.chip(name).matrix
+    assert matrix.peak_8x4 == matrix.peak_8x8 == 2 * matrix.peak_16x16
+
+
+@pytest.mark.parametrize(("name", "watts"), [("gb200", 1200), ("gb300", 1400), ("b200", 1000)])
+def test_gpus_have_their_nameplate_power(name: str, watts: float) -> None:
+    power = catalogue.chip(name).power
+    assert power.tdp == power.cap == watts
+
+
+def test_blackwell_ultra_adds_fp4_and_memory_and_nothing_else() -> None:
+    old, new = catalogue.chip("gb200"), catalogue.chip("gb300")
+    assert new.matrix.peak_4x4 == 1.5 * old.matrix.peak_4x4
+    assert new.matrix.peak_8x8 == old.matrix.peak_8x8
+    assert new.hbm.bandwidth == old.hbm.bandwidth
+    assert new.hbm.capacity == 1.5 * old.hbm.capacity
+
+
+# ---- every system
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_trays_fill_racks_and_racks_fill_systems(name: str) -> None:
+    system = catalogue.system(name)
+    assert system.chips % system.chips_per_rack == 0
+    assert system.chips_per_rack % system.chips_per_tray == 0
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_further_levels_are_slower_and_longer(name: str) -> None:
+    levels = list(catalogue.system(name).fabric.values())
+    for near, far in pairwise(levels):
+        assert near.reach < far.reach
+        assert near.bandwidth > far.bandwidth
+        assert near.latency < far.latency
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_nearest_level_that_joins_a_group_is_chosen(name: str) -> None:
+    system = catalogue.system(name)
+    levels = list(system.fabric.values())
+    assert system.level(2) is levels[0]
+    assert system.level(levels[0].reach) is levels[0]
+    assert system.level(system.chips).reach >= system.chips
+
+
+def test_beyond_the_rack_a_pod_goes_over_its_global_level(pod: System) -> None:
+    assert pod.level(128) is pod.fabric["local"]
+    assert pod.level(129) is pod.fabric["global"]
+
+
+@pytest.mark.parametrize("name", ["gb200-nvl72", "gb300-nvl72", "b200-hgx"])
+def test_nvlink_reduces_in_the_switch(name: str) -> None:
+    level = catalogue.system(name).fabric["nvlink"]
+    assert level.reduces
+    assert level.bandwidth == 900e9
+
+
+def test_reduction_in_jalapenos_switches_is_not_taken_for_granted(pod: System) -> None:
+    assert not any(level.reduces for level in pod.fabric.values())
+
+
+# ---- tariffs
+
+
+@pytest.mark.parametrize("name", catalogue.names("tariffs"))
+def test_a_tariff_is_of_a_chip_and_knows_its_tdp(name: str) -> None:
+    tariff = catalogue.tariff(name)
+    assert tariff.tdp == catalogue.chip(tariff.system).power.tdp
+    assert tariff.tdp < tariff.all_in < 2 * tariff.tdp
+
+
+@pytest.mark.parametrize(
+    ("name", "all_in", "price"),
+    [
+        ("jalapeno", 1125, 1.56),
+        ("gb200", 1870, 2.26),
+        ("gb300", 2120, 2.79),
+        ("b200", 1710, 2.07),
+    ],
+)
+def test_all_tariffs_are_of_one_table(name: str, all_in: float, price: float) -> None:
+    tariff = catalogue.tariff(name)
+    assert (tariff.all_in, tariff.price, tariff.pue) == (all_in, price, 1.10)
+
+
+def test_three_sources_disagree_on_the_power_around_a_jalapeno() -> None:
+    fact = catalogue.tariff("jalapeno").facts["all_in"]
+    assert [alternative.value for alternative in fact.alternatives] == [1258.0, 1375.0]
