@@ -2,8 +2,8 @@
 
 numba keeps machine code per file and looks only at that file's time stamp, so a function that calls
 into another file would go on running that file's old code after an edit.  The cache therefore lies
-in a folder named by a hash of the sources of every floor that may hold compiled code: any edit there starts a
-new one.
+in a folder named by a hash of the sources of every floor that may hold compiled code: any edit
+there starts a new one.
 
 The folder is ``jalapeno/<hash>-<numba>-<python>`` in ``NUMBA_CACHE_DIR`` if that is set, else in
 ``XDG_CACHE_HOME``, else in ``~/.cache``.  Where none can be written, compiled code is kept for

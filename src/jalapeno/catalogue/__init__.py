@@ -5,7 +5,7 @@
 15400000000000.0
 """
 
-from jalapeno.catalogue.check import CLASSES, FORMATS, WEIGHTS
+from jalapeno.catalogue.check import CLASSES, WEIGHTS
 from jalapeno.catalogue.entries import (
     chip,
     chip_of,
@@ -24,6 +24,7 @@ from jalapeno.catalogue.entries import (
     tariff_of,
 )
 from jalapeno.catalogue.facts import weakest
+from jalapeno.catalogue.formats import FORMATS
 from jalapeno.catalogue.override import override, paths
 from jalapeno.catalogue.schema import (
     Alternative,

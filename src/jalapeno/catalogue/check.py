@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from jalapeno.catalogue.formats import FORMATS
 from jalapeno.catalogue.schema import Chip, Engine, Facts, Gqa, Mla, Model, Row, System
 from jalapeno.errors import BadFact, instead
-
-FORMATS: tuple[str, ...] = ("mxfp4", "nvfp4", "int4", "fp8", "mxfp8", "mxfp6", "bf16")
-"""Number formats that an entry may name."""
 
 CLASSES: tuple[str, ...] = (
     "experts",

@@ -39,6 +39,9 @@ COLUMNS = (
     "flops_pair",  # attention: matrix FLOP a query-key pair, padding included
     "useful_pair",  # the same without padding (energy)
     "flops_read",  # attention: matrix FLOP a KV entry (expansion of a latent)
+    "absorb_below",  # attention: with fewer rows than this the latent is not expanded, and then
+    "absorbed_pair",  # this is the matrix FLOP a pair, and
+    "absorbed_read",  # this the bytes of a KV entry
     "vector_row",
     "vector_pair",
     "vector_rate",
@@ -75,6 +78,9 @@ COLUMNS = (
     FLOPS_PAIR,
     USEFUL_PAIR,
     FLOPS_READ,
+    ABSORB_BELOW,
+    ABSORBED_PAIR,
+    ABSORBED_READ,
     VECTOR_ROW,
     VECTOR_PAIR,
     VECTOR_RATE,
@@ -101,6 +107,9 @@ COLUMNS = (
     JOULES_LINK,
 ) = range(len(COLUMNS))
 
+INDEX = {name: index for index, name in enumerate(COLUMNS)}
+"""Column name to position; an operator with a name that is not here raises KeyError."""
+
 Row = npt.NDArray[np.float64]
 Seconds = tuple[float, float, float, float, float, float, float]
 
@@ -116,10 +125,21 @@ class Operator:
 
     def row(self) -> Row:
         """The numbers in the order of :data:`COLUMNS`."""
-        unknown = self.numbers.keys() - set(COLUMNS)
-        if unknown:
-            raise KeyError(f"operator {self.name}: no such column: {', '.join(sorted(unknown))}")
-        return np.array([self.numbers.get(name, 0.0) for name in COLUMNS])
+        row = np.zeros(len(COLUMNS))
+        for name, value in self.numbers.items():
+            row[INDEX[name]] = value
+        return row
+
+
+@compiled
+def attention_work(op: Row, rows: float) -> tuple[float, float, float, float]:
+    """(FLOP a pair, useful FLOP a pair, FLOP a KV entry, bytes a KV entry) for *rows* queries.
+
+    Few queries on a latent cache do better absorbed (no expansion of the entries, wider heads).
+    """
+    if rows < op[ABSORB_BELOW]:
+        return op[ABSORBED_PAIR], op[ABSORBED_PAIR], 0.0, op[ABSORBED_READ]
+    return op[FLOPS_PAIR], op[USEFUL_PAIR], op[FLOPS_READ], op[BYTES_READ]
 
 
 @compiled
@@ -135,10 +155,10 @@ def compute_seconds(op: Row, rows: float, pairs: float, reads: float) -> Seconds
     if op[TILE_FLOPS] > 0.0:
         waves = tile_waves(math.ceil(rows / op[TILE_ROWS]), op[TILES_ACROSS], op[CORES])
         flops = waves * op[CORES] * op[TILE_FLOPS]
-    attention = pairs * op[FLOPS_PAIR] + reads * op[FLOPS_READ]
-    useful = pairs * op[USEFUL_PAIR] + reads * op[FLOPS_READ]
+    pair, useful, read, entry = attention_work(op, rows)
+    attention = pairs * pair + reads * read
     vector = rows * op[VECTOR_ROW] + pairs * op[VECTOR_PAIR]
-    near, kv = op[BYTES_FIXED] + rows * op[BYTES_ROW], reads * op[BYTES_READ]
+    near, kv = op[BYTES_FIXED] + rows * op[BYTES_ROW], reads * entry
     memory = near / op[BANDWIDTH]
     if kv > 0.0:
         memory += kv / op[KV_BANDWIDTH]
@@ -146,7 +166,7 @@ def compute_seconds(op: Row, rows: float, pairs: float, reads: float) -> Seconds
     if flops + attention > 0.0:
         matrix = (flops + attention) / op[RATE]
     joules = (
-        (rows * op[FLOPS_ROW] + useful) * op[JOULES_FLOP]
+        (rows * op[FLOPS_ROW] + pairs * useful + reads * read) * op[JOULES_FLOP]
         + vector * op[JOULES_VECTOR]
         + (near + kv) * op[JOULES_BYTE]
     )
@@ -157,9 +177,10 @@ def compute_seconds(op: Row, rows: float, pairs: float, reads: float) -> Seconds
 def expert_rank_seconds(op: Row, load: float, touched: float) -> tuple[float, float, float]:
     """(matrix, vector, memory) of a rank with *load* token slots over *touched* experts.
 
-    Each expert's rows are padded to the tile; weights are read once an expert touched.
+    An expert's rows fill whole tiles: one at least, and half a tile is lost on average where the
+    remainder is as likely as any other.  Weights are read once an expert touched.
     """
-    blocks = touched * math.ceil(load / touched / op[TILE_ROWS])
+    blocks = touched * max(1.0, load / touched / op[TILE_ROWS] + 0.5)
     matrix = tile_waves(blocks, op[TILES_ACROSS], op[CORES]) * op[CORES] * op[TILE_FLOPS] / op[RATE]
     vector = load * op[VECTOR_ROW] / op[VECTOR_RATE]
     memory = (touched * op[BYTES_EXPERT] + load * op[BYTES_ROW]) / op[BANDWIDTH]

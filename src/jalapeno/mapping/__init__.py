@@ -4,26 +4,29 @@ A :class:`Plan` cuts the model; :func:`compile_price` lowers it to operators and
 :class:`StepPrice`, which prices any :mod:`.batch`; :mod:`.memory` says what fits.
 """
 
+from jalapeno.mapping.estimate import Load, SteadyState, estimate
 from jalapeno.mapping.memory import Room, check_request, room
 from jalapeno.mapping.parameters import Parameters, kv_elements, parameters
 from jalapeno.mapping.plan import Plan, check_plan
-from jalapeno.mapping.precision import FORMATS, Precision
+from jalapeno.mapping.precision import Precision
 from jalapeno.mapping.pricing import OUTPUTS, Memo, StepArrays
 from jalapeno.mapping.step import StepPrice, compile_price, memo_for, stack
 
 __all__ = [
-    "FORMATS",
     "OUTPUTS",
+    "Load",
     "Memo",
     "Parameters",
     "Plan",
     "Precision",
     "Room",
+    "SteadyState",
     "StepArrays",
     "StepPrice",
     "check_plan",
     "check_request",
     "compile_price",
+    "estimate",
     "kv_elements",
     "memo_for",
     "parameters",

@@ -45,6 +45,8 @@ class Lowering:
     model: Model
     plan: Plan
     rates: Rates
+    common: dict[str, float]
+    """Numbers that every operator on the chip shares."""
 
     def gemm(
         self, name: str, shape: tuple[int, int], formats: tuple[str, str], phases: int = 1
@@ -54,7 +56,7 @@ class Lowering:
         activations, weights = formats
         engine, matrix = self.rates.engine, self.rates.system.chip.matrix
         rate, joules = self.rates.matrix(activations, weights, engine.matrix_efficiency)
-        numbers = self.rates.common() | {
+        numbers = self.common | {
             "family": COMPUTE,
             "tile_flops": 2.0 * matrix.tile_rows * matrix.tile_columns * reduction,
             "tiles_across": float(math.ceil(columns / matrix.tile_columns)),
@@ -71,7 +73,7 @@ class Lowering:
         self, name: str, bytes_row: float, flops_row: float, phases: int = 1
     ) -> Operator:
         """SIMD work that streams *bytes_row* bytes and does *flops_row* operations a token."""
-        numbers = self.rates.common() | {
+        numbers = self.common | {
             "family": COMPUTE,
             "bytes_row": bytes_row,
             "vector_row": flops_row,
@@ -109,7 +111,7 @@ class Lowering:
             "joules_flop": joules,
             "issue": engine.issue_phase,
         }
-        return Operator(name, self.rates.common() | own | numbers, self.kind())
+        return Operator(name, self.common | own | numbers, self.kind())
 
     def kind(self) -> Kind:
         """The weakest evidence a price of this chip and engine rests on."""
@@ -118,12 +120,12 @@ class Lowering:
 
 def lower(model: Model, plan: Plan, rates: Rates) -> list[Placed]:
     """All operators of one step, each with its repetitions and the sums it depends on."""
-    low = Lowering(model, plan, rates)
+    low = Lowering(model, plan, rates, rates.common())
     return [*_attention(low), *_experts(low), *_edges(low)]
 
 
 def _attention(low: Lowering) -> Iterator[Placed]:
-    model, plan, layers = low.model, low.plan, low.model.layers
+    model, layers = low.model, low.model.layers
     norm = low.elementwise("norm", 2 * model.hidden * WIDE, 4.0 * model.hidden)
     yield Placed(norm, 2 * layers)
     match model.attention:
@@ -219,6 +221,10 @@ def _mla(low: Lowering, mla: Mla) -> Iterator[Placed]:
             "flops_pair": expanded,
             "useful_pair": expanded,
             "flops_read": 2.0 * expansion,
+            # a chunk this short does better absorbed: fewer FLOP in all, whatever the context
+            "absorb_below": 2.0 * expansion / (useful - expanded),
+            "absorbed_pair": useful,
+            "absorbed_read": latent * stored_bytes(prec.kv),
             "vector_pair": SOFTMAX_FLOPS * heads,
             "bytes_row": heads * (key + mla.value_dim) * WIDE,
             # the latent is read once; its expansion is written and read back
@@ -262,7 +268,7 @@ def _routed(low: Lowering) -> Operator:
         model.hidden / matrix.tile_columns
     )
     work = 6.0 * model.hidden * width
-    numbers = low.rates.common() | {
+    numbers = low.common | {
         "family": EXPERTS,
         "tile_flops": work * matrix.tile_rows / across,
         "tiles_across": float(across),

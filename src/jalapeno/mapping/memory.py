@@ -76,8 +76,8 @@ def room(model: Model, plan: Plan, system: System, engine: Engine) -> Room:
     if blocks < 1:
         raise DoesNotFit(
             f"{model.name} under {plan.label} needs {render(weights, 'B')} of weights a chip and "
-            f"{engine.name} keeps back {render(engine.memory_reserve, 'B')}; {system.chip.name} has "
-            f"{render(system.chip.hbm.capacity, 'B')}: raise plan.tp or plan.ep, or narrow the "
+            f"{engine.name} keeps back {render(engine.memory_reserve, 'B')}; {system.chip.name} "
+            f"has {render(system.chip.hbm.capacity, 'B')}: raise plan.tp or plan.ep, or narrow the "
             "weights' format"
         )
     return Room(weights, token, window, engine.block_tokens, blocks)

@@ -16,19 +16,16 @@ import numpy.typing as npt
 from jalapeno.cost import PARTS, RESOURCES
 from jalapeno.cost.operator import (
     ALL_REDUCE,
-    BYTES_READ,
     FAMILY,
-    FLOPS_PAIR,
-    FLOPS_READ,
     ISSUE,
     JOULES_BYTE,
     JOULES_FLOP,
     JOULES_VECTOR,
     KV_BANDWIDTH,
     RATE,
-    USEFUL_PAIR,
     VECTOR_PAIR,
     VECTOR_RATE,
+    attention_work,
     operator_seconds,
 )
 from jalapeno.jit import compiled
@@ -144,15 +141,16 @@ def add_class(
 def add_attention(
     op: Array, place: Places, row: Array, grow: Array, first: Array, slope: Array
 ) -> int:
-    """Add an attention operator to *first* and its growth to *slope*; returns the steps both hold."""
+    """Add an attention operator to *first*, its growth to *slope*; returns the steps they hold."""
     repeat, pairs, reads = float(place[0]), row[place[2]], row[place[3]]
     matrix, vector, memory, _, _, _, joules = operator_seconds(op, row[place[1]], pairs, reads)
     if matrix + vector + memory == 0.0:
         return FOREVER
     more_pairs, more_reads = grow[place[2]], grow[place[3]]
-    d_matrix = (more_pairs * op[FLOPS_PAIR] + more_reads * op[FLOPS_READ]) / op[RATE]
+    pair, useful, read, entry = attention_work(op, row[place[1]])
+    d_matrix = (more_pairs * pair + more_reads * read) / op[RATE]
     d_vector = more_pairs * op[VECTOR_PAIR] / op[VECTOR_RATE]
-    d_memory = more_reads * op[BYTES_READ] / op[KV_BANDWIDTH]
+    d_memory = more_reads * entry / op[KV_BANDWIDTH]
     first[BUSY] += repeat * matrix
     first[BUSY + 1] += repeat * vector
     first[BUSY + 2] += repeat * memory
@@ -162,9 +160,9 @@ def add_attention(
     slope[BUSY + 1] += repeat * d_vector
     slope[BUSY + 2] += repeat * d_memory
     slope[JOULES] += repeat * (
-        (more_pairs * op[USEFUL_PAIR] + more_reads * op[FLOPS_READ]) * op[JOULES_FLOP]
+        (more_pairs * useful + more_reads * read) * op[JOULES_FLOP]
         + more_pairs * op[VECTOR_PAIR] * op[JOULES_VECTOR]
-        + more_reads * op[BYTES_READ] * op[JOULES_BYTE]
+        + more_reads * entry * op[JOULES_BYTE]
     )
     # of equal engines the faster growing one binds from here on
     bound, top, steep = MATRIX, matrix, d_matrix

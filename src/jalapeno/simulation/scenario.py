@@ -79,7 +79,8 @@ class Scenario:
         roles = [pool.role for pool in self.pools]
         if roles not in ([Role.UNIFIED], [Role.PREFILL, Role.DECODE]):
             raise BadPlan(
-                f"pools must be one unified, or prefill then decode; got {', '.join(roles) or 'none'}"
+                "pools must be one unified, or prefill then decode; "
+                f"got {', '.join(roles) or 'none'}"
             )
         chips = sum(pool.chips for pool in self.pools)
         if chips > self.system.chips:
@@ -169,7 +170,10 @@ def from_json(data: Any, where: str = "scenario") -> Scenario:
     try:
         pools = tuple(_pool(item) for item in data["pools"])
         arrivals = dict(data["traffic"]["arrivals"])
-        kinds = {"closed_loop": ClosedLoop, "poisson": Poisson}
+        kinds: dict[str, type[ClosedLoop] | type[Poisson]] = {
+            "closed_loop": ClosedLoop,
+            "poisson": Poisson,
+        }
         kind = arrivals.pop("kind")
         if kind not in kinds:
             raise BadScenario(f"{where}: arrivals of kind {kind!r}; there are {', '.join(kinds)}")

@@ -146,7 +146,9 @@ def _pool_tables(
     pools: tuple[Pool, ...], prices: tuple[StepPrice, ...]
 ) -> tuple[Integers, Integers, Integers]:
     """Tables of pools, workers and ranks at time zero."""
-    pool_rows, worker_rows, rank_rows = [], [], []
+    pool_rows: list[list[int]] = []
+    worker_rows: list[list[int]] = []
+    rank_rows: list[list[int]] = []
     for number, (pool, price) in enumerate(zip(pools, prices, strict=True)):
         row = [c.NOBODY] * len(c.POOL_TABLE)
         row[c.P_ROLE], row[c.P_PRICE] = ROLES[pool.role], number
@@ -242,9 +244,9 @@ def _transfer(scenario: Scenario, prices: tuple[StepPrice, ...]) -> Integers:
 
 def segment_frame(integers: Integers, floats: Floats) -> pl.DataFrame:
     """A buffer of segments as a table of its own."""
-    columns = {name: integers[:, i].copy() for i, name in enumerate(c.SEGMENT_INTEGERS)}
-    columns |= {name: floats[:, i].copy() for i, name in enumerate(c.SEGMENT_FLOATS)}
-    return pl.DataFrame(columns)
+    whole = {name: integers[:, i].copy() for i, name in enumerate(c.SEGMENT_INTEGERS)}
+    real = {name: floats[:, i].copy() for i, name in enumerate(c.SEGMENT_FLOATS)}
+    return pl.DataFrame({**whole, **real})
 
 
 assert len(PARTS) == c.S_GROWTHS - c.S_PARTS
