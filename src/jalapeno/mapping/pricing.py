@@ -26,6 +26,7 @@ from jalapeno.cost.operator import (
     VECTOR_PAIR,
     VECTOR_RATE,
     attention_work,
+    compute_seconds,
     operator_seconds,
 )
 from jalapeno.jit import compiled
@@ -142,12 +143,14 @@ def add_attention(
     op: Array, place: Places, row: Array, grow: Array, first: Array, slope: Array
 ) -> int:
     """Add an attention operator to *first*, its growth to *slope*; returns the steps they hold."""
-    repeat, pairs, reads = float(place[0]), row[place[2]], row[place[3]]
-    matrix, vector, memory, _, _, _, joules = operator_seconds(op, row[place[1]], pairs, reads)
-    if matrix + vector + memory == 0.0:
+    repeat, queries = float(place[0]), row[place[1]]
+    if queries <= 0.0:
         return FOREVER
+    matrix, vector, memory, _, _, _, joules = compute_seconds(
+        op, queries, row[place[2]], row[place[3]]
+    )
     more_pairs, more_reads = grow[place[2]], grow[place[3]]
-    pair, useful, read, entry = attention_work(op, row[place[1]])
+    pair, useful, read, entry = attention_work(op, queries)
     d_matrix = (more_pairs * pair + more_reads * read) / op[RATE]
     d_vector = more_pairs * op[VECTOR_PAIR] / op[VECTOR_RATE]
     d_memory = more_reads * entry / op[KV_BANDWIDTH]

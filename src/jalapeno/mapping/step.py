@@ -64,8 +64,10 @@ def compile_price(model: Model, plan: Plan, system: System, engine: Engine) -> S
     check_plan(plan, model, system)
     space = room(model, plan, system, engine)
     rates = Rates.of(system, engine, model)
-    placed = sorted(lower(model, plan, rates), key=_class_of)
-    classes = [_class_of(item) for item in placed]
+    sorting = sorted(
+        ((_class_of(item, plan.dp), item) for item in lower(model, plan, rates)), key=_first
+    )
+    classes, placed = [kind for kind, _ in sorting], [item for _, item in sorting]
     power = system.chip.power
     scalars = {
         "chips_rank": float(plan.tp),
@@ -85,11 +87,15 @@ def compile_price(model: Model, plan: Plan, system: System, engine: Engine) -> S
     return StepPrice(model, plan, system, engine, arrays, space, rates.weakest)
 
 
-def _class_of(item: Placed) -> int:
-    """The class of an operator: what its price depends on."""
+def _first(pair: tuple[int, Placed]) -> int:
+    return pair[0]
+
+
+def _class_of(item: Placed, ranks: int) -> int:
+    """The class of an operator: what its price depends on.  A lone rank is the worker."""
     if item.pairs >= 0:
         return ATTENTION
-    if item.scope == WORKER:
+    if item.scope == WORKER and ranks > 1:
         return WORKER_TOKENS
     return ROW_OF_CLASS.index(item.rows)
 

@@ -6,7 +6,7 @@ from jalapeno.cost import PARTS
 from jalapeno.jit import compiled
 from jalapeno.mapping.pricing import BUSY, N_OUTPUTS
 from jalapeno.simulation import columns as c
-from jalapeno.simulation.clock import elapsed, round_picoseconds
+from jalapeno.simulation.clock import elapsed
 from jalapeno.simulation.heap import pop
 from jalapeno.simulation.seat import send_next
 from jalapeno.simulation.state import REQUEST_BITS, State
@@ -38,22 +38,15 @@ def keep_books(state: State, worker: int) -> None:
     """Enter the segment that ends now into the ledger of the worker."""
     workers, ledger = state.workers, state.ledger[worker]
     steps = workers[worker, c.W_STEPS]
+    parts = state.parts[worker]
     total = 0
     for part in range(N_PARTS):
-        first, growth = part_of(state, worker, part)
-        spent = elapsed(first, growth, steps)
+        spent = elapsed(parts[part], parts[N_PARTS + part], steps)
         ledger[part] += spent
         total += spent
     alone = elapsed(workers[worker, c.W_DECODE_SECONDS], workers[worker, c.W_DECODE_GROWTH], steps)
     ledger[N_PARTS] += alone
     ledger[N_PARTS + 1] += total - alone
-
-
-@compiled
-def part_of(state: State, worker: int, part: int) -> tuple[int, int]:
-    """(first, growth) of one part of the running segment in ps, rounded as its length was."""
-    running = state.running[worker]
-    return round_picoseconds(running[part]), round_picoseconds(running[N_OUTPUTS + part])
 
 
 @compiled
@@ -72,7 +65,8 @@ def write_segment(state: State, worker: int, blocks: int) -> None:
     row[7], row[8] = reads, blocks
     row[9], row[10] = workers[worker, c.W_DECODE_SECONDS], workers[worker, c.W_DECODE_GROWTH]
     for part in range(N_PARTS):
-        row[c.S_PARTS + part], row[c.S_GROWTHS + part] = part_of(state, worker, part)
+        row[c.S_PARTS + part] = state.parts[worker, part]
+        row[c.S_GROWTHS + part] = state.parts[worker, N_PARTS + part]
     energies, running = state.energies[at], state.running[worker]
     half = N_OUTPUTS - BUSY
     for index in range(half):

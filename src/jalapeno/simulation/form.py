@@ -171,7 +171,6 @@ def start_step(state: State, worker: int) -> None:
     workers[worker, c.W_SAMPLED] = sampled
     if decoding + prefill == 0:
         workers[worker, c.W_TIME] = c.NEVER
-        workers[worker, c.W_IDLE_SINCE] = state.clock[c.C_NOW]
         replay(state.tree, workers, worker)
         return
     price_step(state, worker, steps)
@@ -188,10 +187,13 @@ def price_step(state: State, worker: int, steps: int) -> None:
     which, many = state.pools[pool, c.P_PRICE], state.pools[pool, c.P_RANKS_WORKER]
     rows, growth = state.rows[:many], state.growth[:many]
     hold = price_rows(state.prices, state.memo, which, rows, growth, values[0], values[1])
+    parts = state.parts[worker]
     seconds, grown = 0, 0
     for part in range(N_PARTS):
-        seconds += round_picoseconds(values[0, part])
-        grown += round_picoseconds(values[1, part])
+        parts[part] = round_picoseconds(values[0, part])
+        parts[N_PARTS + part] = round_picoseconds(values[1, part])
+        seconds += parts[part]
+        grown += parts[N_PARTS + part]
     alone, alone_growth = seconds, grown
     if workers[worker, c.W_PREFILL] > 0:
         alone, alone_growth = 0, 0

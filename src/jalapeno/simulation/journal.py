@@ -26,6 +26,10 @@ class KeptSegments:
         """The segments in order, a batch at a time."""
         yield from self.frames
 
+    def snapshot(self) -> KeptSegments:
+        """What is there now; later batches leave it as it is."""
+        return KeptSegments(list(self.frames))
+
 
 @dataclass(slots=True)
 class StoredSegments:
@@ -36,7 +40,7 @@ class StoredSegments:
 
     def add(self, frame: pl.DataFrame) -> None:
         """Write one more batch."""
-        path = self.folder / f"segments-{self.count:05d}.parquet"
+        path = self._path(self.count)
         try:
             frame.write_parquet(path, compression="zstd", compression_level=1)
         except OSError as error:
@@ -45,8 +49,15 @@ class StoredSegments:
 
     def batches(self) -> Iterator[pl.DataFrame]:
         """The segments in order, a batch at a time."""
-        for path in sorted(self.folder.glob("segments-*.parquet")):
-            yield pl.read_parquet(path)
+        for number in range(self.count):
+            yield pl.read_parquet(self._path(number))
+
+    def snapshot(self) -> StoredSegments:
+        """What is there now; later batches leave it as it is."""
+        return StoredSegments(self.folder, self.count)
+
+    def _path(self, number: int) -> Path:
+        return self.folder / f"segments-{number:05d}.parquet"
 
 
 Segments = KeptSegments | StoredSegments

@@ -48,13 +48,15 @@ class Run:
 
     def _flush(self) -> None:
         count = int(self.state.clock[c.C_SEGMENTS])
+        if not count:
+            return
         self.segments.add(segment_frame(self.state.segments[:count], self.state.energies[:count]))
         self.state.clock[c.C_SEGMENTS] = 0
 
     def journal(self) -> Journal:
         """The journal so far."""
         self._flush()
-        return Journal(self.scenario, self._requests(), self.segments, self._workers())
+        return Journal(self.scenario, self._requests(), self.segments.snapshot(), self._workers())
 
     def _requests(self) -> pl.DataFrame:
         table = self.state.requests
@@ -222,6 +224,7 @@ def _state(
         alone=scratch(widest, sums),
         values=scratch(4, outputs),
         running=scratch(len(workers), 2 * outputs),
+        parts=np.zeros((len(workers), 2 * len(PARTS)), dtype=np.int64),
         capacity=np.array([price.room.blocks for price in prices], dtype=np.int64),
         prices=stack(prices),
         memo=memo_for(prices, slots),

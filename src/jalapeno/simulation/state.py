@@ -51,6 +51,8 @@ class State(NamedTuple):
     """Scratch: (4, outputs): first and growth of a step, with and without prefill."""
     running: Floats
     """(workers, 2 x outputs): first and growth of the segment in progress."""
+    parts: Integers
+    """(workers, 2 x parts): first and growth of each part of that segment, picoseconds."""
     capacity: Integers
     """(pools,): KV blocks of a rank."""
     prices: StepArrays

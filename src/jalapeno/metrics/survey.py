@@ -1,0 +1,106 @@
+"""Survey: one pass over the segments of a journal, from which all else follows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import numpy as np
+import polars as pl
+
+from jalapeno.metrics.distribution import Distribution, Integers, ratio
+from jalapeno.metrics.gaps import Counts, count, octaves, token_gaps
+from jalapeno.metrics.segments import Batch, batches
+from jalapeno.metrics.totals import Fleet, Totals, totals
+from jalapeno.simulation import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What the segments of a journal say."""
+
+    pools: tuple[Totals, ...]
+    gaps_ms: Distribution
+    """Gap before every token but first ones (inter-token latency)."""
+    overlap: int
+    """The most picoseconds by which a segment starts before its worker's last one ends."""
+    last_end: int
+    """When the last segment ends, ps; 0 where there is none."""
+
+    @property
+    def together(self) -> Totals:
+        """The totals of all pools together."""
+        return reduce(add, self.pools)
+
+
+def survey(journal: Journal) -> Survey:
+    """Read all segments of *journal*, and again where the token gaps' percentiles need it."""
+    workers = journal.workers
+    fleet = Fleet(
+        workers["chips"].to_numpy(),
+        workers["blocks"].to_numpy(),
+        journal.scenario.system.chip.power.cap,
+    )
+    sums = [Totals() for _ in journal.scenario.pools]
+    coarse, overlap = octaves(), 0
+    last_end = np.zeros(len(workers), dtype=np.int64)
+    for pool, batch in batches(journal):
+        sums[pool] += totals(batch, fleet)
+        count(coarse, batch)
+        overlap = max(overlap, advance(batch, last_end))
+    together = reduce(add, sums)
+    gaps = _gaps(journal, coarse, ratio(together.gaps, together.gap_tokens))
+    return Survey(tuple(sums), gaps, overlap, int(last_end.max()))
+
+
+def _gaps(journal: Journal, coarse: Counts, mean_ps: float) -> Distribution:
+    def again() -> Iterator[Batch]:
+        return (batch for _, batch in batches(journal))
+
+    return token_gaps(coarse, mean_ps, again)
+
+
+def advance(batch: Batch, last_end: Integers) -> int:
+    """Move each worker's *last_end* on; returns the worst overlap, ps, at most zero if none."""
+    if not len(batch.steps):
+        return 0
+    worker, start = batch.integers("worker"), batch.integers("start")
+    # numpy sorts short integers in linear time
+    order = np.argsort(worker.astype(np.min_scalar_type(len(last_end))), kind="stable")
+    worker, start = worker[order], start[order]
+    end = start + batch.elapsed[order]
+    begins = np.concatenate([[True], worker[1:] != worker[:-1]])
+    before = np.concatenate([[0], end[:-1]])
+    before[begins] = last_end[worker[begins]]
+    ends = np.concatenate([begins[1:], [True]])
+    last_end[worker[ends]] = end[ends]
+    return int((before - start).max())
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From the first request's sending to the last answer (or step) of a run, ramps included."""
+
+    start: int
+    """ps"""
+    end: int
+    """ps"""
+
+    @property
+    def seconds(self) -> float:
+        """Its length; NaN where nothing has happened."""
+        return (self.end - self.start) / 1e12 if self.end > self.start else math.nan
+
+
+def span(requests: pl.DataFrame, last_end: int) -> Span:
+    """The span of a run with these *requests* whose last segment ends at *last_end* ps.
+
+    InferenceX's client measures from before the first send to after the last finish.
+    """
+    sent = requests["arrival"].to_numpy()
+    sent = sent[sent >= 0]
+    start = int(sent.min()) if len(sent) else 0
+    return Span(start, max(int(requests["end"].to_numpy().max()), last_end))

@@ -1,0 +1,124 @@
+"""The fast simulator against the slow one, integer for integer; both against the float price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+
+from jalapeno.cost import PARTS
+from jalapeno.simulation import Role, Scenario, simulate
+from tests.simulation.reference import Reference, only_decode, rows_of
+from tests.simulation.scenes import Scene, closed, plan, poisson, scenes, unified
+
+N_PARTS = len(PARTS)
+
+
+def same_columns(table: pl.DataFrame, rows: Sequence[Mapping[str, int | float | str]]) -> None:
+    """Every column of *table* is that of *rows*; the first difference is told."""
+    assert table.height == len(rows)
+    assert not rows or set(rows[0]) == set(table.columns)
+    for name in table.columns:
+        theirs = [row[name] for row in rows]
+        for number, (fast, slow) in enumerate(zip(table[name].to_list(), theirs, strict=True)):
+            assert fast == slow, f"row {number}, {name}: {fast}, step by step {slow}"
+
+
+def agree(scenario: Scenario) -> Reference:
+    """Run both and compare all columns of all requests and segments."""
+    slow = Reference(scenario).run()
+    journal = simulate(scenario)
+    same_columns(journal.segment_table(), slow.segments)
+    same_columns(journal.requests, [request.row() for request in slow.requests])
+    return slow
+
+
+# ---- integer for integer
+
+
+@settings(max_examples=150)
+@given(scenes())
+def test_the_loop_does_what_a_step_by_step_simulator_does(scene: Scene) -> None:
+    agree(scene.scenario())
+
+
+@pytest.mark.parametrize(
+    ("model", "system", "layout"),
+    [
+        ("gpt-oss-120b", "jalapeno-rack", "TP1"),
+        ("gpt-oss-120b", "gb300-nvl72", "TEP4"),
+        ("deepseek-r1", "jalapeno-rack", "DEP4"),
+        ("kimi-k2.5", "gb300-nvl72", "TP8"),
+    ],
+)
+def test_it_does_so_for_long_prompts_and_answers(model: str, system: str, layout: str) -> None:
+    scene = Scene(
+        model=model,
+        system=system,
+        pools=((Role.UNIFIED, 1, plan(layout, model, system, max_running=8, max_tokens=2048)),),
+        traffic=closed(12, 6, 8192, 1024, ratio=0.8),
+        delay="0.27 s",
+        block_tokens=64,
+    )
+    agree(scene.scenario())
+
+
+def test_it_does_so_where_many_short_answers_end_beside_a_long_one() -> None:
+    # Contexts below a window come and go while an older one is still about to fill it.
+    agree(unified(plan("TP1", max_running=2), closed(60, 2, 20, 100, ratio=0.01, seed=7)))
+    agree(unified(plan("TP1", max_running=3), closed(200, 3, 30, 90, ratio=0.01, seed=3)))
+
+
+def test_it_does_so_where_one_token_answers_wake_an_idle_decode_worker() -> None:
+    pools = ((Role.PREFILL, 1, plan("TP1")), (Role.DECODE, 1, plan("TP1")))
+    scene = Scene(pools=pools, traffic=closed(30, 3, 60, 3, ratio=0.1))
+    agree(scene.scenario())
+
+
+def test_it_does_so_where_requests_wait_for_blocks_at_both_pools() -> None:
+    pools = ((Role.PREFILL, 2, plan("TP1")), (Role.DECODE, 2, plan("TP2")))
+    scene = Scene(pools=pools, traffic=poisson(40, 1e4, 120, 40, ratio=0.3), blocks=20)
+    agree(scene.scenario())
+
+
+def test_it_does_so_where_decoding_alone_fills_the_budget() -> None:
+    agree(unified(plan("TP2", max_running=6, max_tokens=4), closed(30, 8, 40, 30, ratio=0.2)))
+
+
+def test_it_does_so_where_a_request_comes_exactly_at_a_step_boundary() -> None:
+    # The delay is such that whoever follows the first to finish comes just as a third step ends.
+    traffic = closed(3, 2, 300, 90, ratio=0.3, seed=2)
+    here = plan("TP1", max_running=3, max_tokens=500)
+    apart = Reference(unified(here, traffic, delay="9 s")).run()
+    end = min(request.times["end"] for request in apart.requests)
+    segment = next(segment for _, segment in apart.stretches if segment.start == end)
+    assert len(segment.batches) > 3
+    delay = sum(segment.lasts(step) for step in range(3))
+    late = agree(unified(here, traffic, delay=f"{delay} ps")).requests[2]
+    assert late.times["ready"] == late.times["admitted"] == end - 9 * 10**12 + 2 * delay
+
+
+# ---- and to the float price
+
+
+@settings(max_examples=60)
+@given(scenes())
+def test_every_step_lasts_as_long_as_its_batch_costs_unrounded(scene: Scene) -> None:
+    slow = agree(scene.scenario())
+    caps = slow.scenario.model.caps
+    for worker, segment in slow.stretches:
+        price = worker.pool.price
+        for step, batch in enumerate(segment.batches):
+            values, _, _ = price.price(rows_of(batch, caps))
+            seconds = sum(values[:N_PARTS])
+            assert segment.lasts(step) == pytest.approx(1e12 * seconds, rel=1e-6)
+            spent = np.array([segment.part(part, step) for part in range(N_PARTS)])
+            assert spent == pytest.approx(1e12 * values[:N_PARTS], abs=1e6 * seconds)
+            now = segment.rates + step * segment.rates_growth
+            assert now == pytest.approx(values[N_PARTS:], rel=1e-9, abs=1e-15)
+            decode = only_decode(batch)
+            alone = sum(price.price(rows_of(decode, caps))[0][:N_PARTS])
+            assert segment.alone(step) == pytest.approx(1e12 * alone, rel=1e-6)
