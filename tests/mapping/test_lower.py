@@ -295,9 +295,6 @@ def test_a_model_without_windows_has_no_operator_for_them() -> None:
     assert isinstance(plan_of(world), Plan)
 
 
-@pytest.mark.xfail(
-    reason="a short chunk is priced absorbed, without the absorbing GEMM", strict=True
-)
 def test_a_last_token_of_a_prompt_takes_the_flop_of_a_decoded_one() -> None:
     model = catalogue.model("deepseek-r1")
     placed = lone("deepseek-r1")

@@ -109,9 +109,6 @@ def test_no_engine_is_busy_for_longer_than_the_step(step: tuple[World, Sequences
         assert busy_of(first)[engine] <= seconds_of(first) * (1 + 1e-12), engine
 
 
-@pytest.mark.xfail(
-    reason="a fixed share hides, though there be too little to hide behind", strict=True
-)
 def test_no_link_is_busy_for_longer_than_the_step() -> None:
     price = compiled(("gpt-oss-120b", "jalapeno-rack", 8, 1, 1), (("overlap", "0.9"),))
     first, _, _ = price.price(rows_of(((chunk(0, 2048),),), price.caps))

@@ -204,9 +204,6 @@ def test_more_overlap_never_exposes_more(step: tuple[World, Sequences], overlap:
     assert exposed[0] >= exposed[1]
 
 
-@pytest.mark.xfail(
-    reason="a layer's issue falls with the batch where load is below rest", strict=True
-)
 def test_more_sequences_never_cost_less_whatever_the_engines_issue() -> None:
     world = ("gpt-oss-120b", "gb200-nvl72", 4, 4, 1)
     price = compiled(world, (("issue_layer_rest", "60 us"), ("issue_layer_load", "0 us")))
@@ -214,7 +211,6 @@ def test_more_sequences_never_cost_less_whatever_the_engines_issue() -> None:
     assert seconds_of(price.price(two)[0]) >= seconds_of(price.price(one)[0])
 
 
-@pytest.mark.xfail(reason="a cap below the static draw is taken and never met", strict=True)
 def test_a_cap_below_the_static_draw_is_refused_or_met() -> None:
     price = compiled(WORLDS[0], (("chip.power.cap", "200 W"),))
     first = price.price(rows_of(((decoding(5000),) * 64,), price.caps))[0]

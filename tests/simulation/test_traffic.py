@@ -159,6 +159,16 @@ def test_each_seed_has_a_stream_of_its_own() -> None:
     assert len(set(streams)) == 20
 
 
+def test_a_stream_that_outlasts_the_clock_is_refused() -> None:
+    message = (
+        r"^the last of 1,000 requests would come after [\d,]+ days; the clock ends after 53: "
+        r"raise the rate or send fewer$"
+    )
+    assert Poisson(rate=1e-3).times(1000, 0)[-1] > 0
+    with pytest.raises(BadScenario, match=message):
+        Poisson(rate=1e-5).times(1000, 0)
+
+
 def test_traffic_without_requests_is_refused() -> None:
     with pytest.raises(BadScenario, match=r"^requests must be at least 1, got 0$"):
         Traffic(lengths=Lengths(isl=9, osl=9), arrivals=ClosedLoop(concurrency=1), requests=0)

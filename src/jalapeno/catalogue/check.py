@@ -91,10 +91,15 @@ def check_ranges(facts: Facts, where: str) -> None:
 
 
 def check_chip(chip: Chip, where: str) -> None:
-    """Raise :class:`BadFact` where the installed stepping has no speed."""
+    """Raise :class:`BadFact` where the stepping has no speed or the power cap leaves no power."""
     if chip.stepping not in chip.steppings:
         rest = instead(chip.stepping, chip.steppings)
         raise BadFact(f"{where}: stepping: no stepping {chip.stepping!r}{rest}")
+    if chip.power.cap <= chip.power.static:
+        raise BadFact(
+            f"{where}: power.cap, {chip.power.cap:g} W, must exceed power.static, "
+            f"{chip.power.static:g} W: nothing could run"
+        )
 
 
 def check_system(system: System, where: str) -> None:
@@ -130,7 +135,13 @@ def check_model(model: Model, where: str) -> None:
 
 
 def check_engine(engine: Engine, where: str) -> None:
-    """Raise :class:`BadFact` where a default precision is not ``"model/class" = "format"``."""
+    """Raise :class:`BadFact` where load lightens a layer or a default precision is not
+    ``"model/class" = "format"``."""
+    if engine.issue_layer_load < engine.issue_layer_rest:
+        raise BadFact(
+            f"{where}: issue_layer_load must be at least issue_layer_rest: a loaded layer costs "
+            "no less than one at rest"
+        )
     by_class: dict[str, str] = {}
     for key, word in engine.formats.items():
         model, slash, tensors = key.partition("/")

@@ -39,9 +39,9 @@ COLUMNS = (
     "flops_pair",  # attention: matrix FLOP a query-key pair, padding included
     "useful_pair",  # the same without padding (energy)
     "flops_read",  # attention: matrix FLOP a KV entry (expansion of a latent)
-    "absorb_below",  # attention: with fewer rows than this the latent is not expanded, and then
-    "absorbed_pair",  # this is the matrix FLOP a pair, and
-    "absorbed_read",  # this the bytes of a KV entry
+    "absorbed_row",  # attention on a latent left as it is: matrix FLOP a row,
+    "absorbed_pair",  # a pair (0: there is no such choice),
+    "absorbed_read",  # and bytes a KV entry
     "vector_row",
     "vector_pair",
     "vector_rate",
@@ -78,7 +78,7 @@ COLUMNS = (
     FLOPS_PAIR,
     USEFUL_PAIR,
     FLOPS_READ,
-    ABSORB_BELOW,
+    ABSORBED_ROW,
     ABSORBED_PAIR,
     ABSORBED_READ,
     VECTOR_ROW,
@@ -108,9 +108,10 @@ COLUMNS = (
 ) = range(len(COLUMNS))
 
 INDEX = {name: index for index, name in enumerate(COLUMNS)}
-"""Column name to position; an operator with a name that is not here raises KeyError."""
+"""Column name to position."""
 
 Row = npt.NDArray[np.float64]
+Engines = tuple[float, float, float]
 Seconds = tuple[float, float, float, float, float, float, float]
 
 
@@ -127,19 +128,21 @@ class Operator:
         """The numbers in the order of :data:`COLUMNS`."""
         row = np.zeros(len(COLUMNS))
         for name, value in self.numbers.items():
+            if name not in INDEX:
+                raise KeyError(f"operator {self.name}: no such column: {name}")
             row[INDEX[name]] = value
         return row
 
 
 @compiled
-def attention_work(op: Row, rows: float) -> tuple[float, float, float, float]:
-    """(FLOP a pair, useful FLOP a pair, FLOP a KV entry, bytes a KV entry) for *rows* queries.
-
-    Few queries on a latent cache do better absorbed (no expansion of the entries, wider heads).
-    """
-    if rows < op[ABSORB_BELOW]:
-        return op[ABSORBED_PAIR], op[ABSORBED_PAIR], 0.0, op[ABSORBED_READ]
-    return op[FLOPS_PAIR], op[USEFUL_PAIR], op[FLOPS_READ], op[BYTES_READ]
+def engines(op: Row, flops: float, vector: float, near: float, kv: float) -> Engines:
+    """(matrix, vector, memory) seconds of so much work; no work takes none of an engine."""
+    matrix = flops / op[RATE] if flops > 0.0 else 0.0
+    simd = vector / op[VECTOR_RATE] if vector > 0.0 else 0.0
+    memory = near / op[BANDWIDTH] if near > 0.0 else 0.0
+    if kv > 0.0:
+        memory += kv / op[KV_BANDWIDTH]
+    return matrix, simd, memory
 
 
 @compiled
@@ -147,30 +150,28 @@ def compute_seconds(op: Row, rows: float, pairs: float, reads: float) -> Seconds
     """Seconds of a COMPUTE operator: see :func:`operator_seconds`.
 
     ``matrix = waves(tiles) x cores x tile FLOP / rate``, attention adds its pairs; ``memory =
-    weights and activations / bandwidth + KV / KV bandwidth``.  No rows, no work, no weights read.
+    weights and activations / bandwidth + KV / KV bandwidth``.  A latent cache may be left as it is
+    where that is faster.  No rows, no work, no weights read.
     """
-    if rows <= 0.0 and pairs <= 0.0:
+    if rows <= 0.0:
         return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     flops = 0.0
     if op[TILE_FLOPS] > 0.0:
         waves = tile_waves(math.ceil(rows / op[TILE_ROWS]), op[TILES_ACROSS], op[CORES])
         flops = waves * op[CORES] * op[TILE_FLOPS]
-    pair, useful, read, entry = attention_work(op, rows)
-    attention = pairs * pair + reads * read
     vector = rows * op[VECTOR_ROW] + pairs * op[VECTOR_PAIR]
-    near, kv = op[BYTES_FIXED] + rows * op[BYTES_ROW], reads * entry
-    memory = near / op[BANDWIDTH]
-    if kv > 0.0:
-        memory += kv / op[KV_BANDWIDTH]
-    matrix = 0.0
-    if flops + attention > 0.0:
-        matrix = (flops + attention) / op[RATE]
-    joules = (
-        (rows * op[FLOPS_ROW] + pairs * useful + reads * read) * op[JOULES_FLOP]
-        + vector * op[JOULES_VECTOR]
-        + (near + kv) * op[JOULES_BYTE]
-    )
-    return matrix, vector / op[VECTOR_RATE], memory, 0.0, 0.0, 0.0, joules
+    near, kv = op[BYTES_FIXED] + rows * op[BYTES_ROW], reads * op[BYTES_READ]
+    useful = rows * op[FLOPS_ROW] + pairs * op[USEFUL_PAIR] + reads * op[FLOPS_READ]
+    flops += pairs * op[FLOPS_PAIR] + reads * op[FLOPS_READ]
+    matrix, simd, memory = engines(op, flops, vector, near, kv)
+    if op[ABSORBED_PAIR] > 0.0:
+        latent = rows * op[ABSORBED_ROW] + pairs * op[ABSORBED_PAIR]
+        other = engines(op, latent, vector, near, reads * op[ABSORBED_READ])
+        if max(other) < max(matrix, simd, memory):
+            matrix, simd, memory = other
+            useful, kv = latent, reads * op[ABSORBED_READ]
+    joules = useful * op[JOULES_FLOP] + vector * op[JOULES_VECTOR] + (near + kv) * op[JOULES_BYTE]
+    return matrix, simd, memory, 0.0, 0.0, 0.0, joules
 
 
 @compiled
@@ -182,8 +183,8 @@ def expert_rank_seconds(op: Row, load: float, touched: float) -> tuple[float, fl
     """
     blocks = touched * max(1.0, load / touched / op[TILE_ROWS] + 0.5)
     matrix = tile_waves(blocks, op[TILES_ACROSS], op[CORES]) * op[CORES] * op[TILE_FLOPS] / op[RATE]
-    vector = load * op[VECTOR_ROW] / op[VECTOR_RATE]
-    memory = (touched * op[BYTES_EXPERT] + load * op[BYTES_ROW]) / op[BANDWIDTH]
+    moved = touched * op[BYTES_EXPERT] + load * op[BYTES_ROW]
+    _, vector, memory = engines(op, 0.0, load * op[VECTOR_ROW], moved, 0.0)
     return matrix, vector, memory
 
 
@@ -227,6 +228,8 @@ def operator_seconds(op: Row, rows: float, pairs: float, reads: float) -> Second
     size = rows * op[LINK_ROW]
     if op[FAMILY] == ALL_REDUCE:
         link = all_reduce_seconds(size, op[GROUP], op[LATENCY], op[LINK_RATE], op[FUSED])
+        # what a chip sends in two shots: its share to all others, twice
+        size *= 2.0 * (op[GROUP] - 1.0) / op[GROUP]
     else:
         link = all_to_all_seconds(size, op[GROUP], op[LATENCY], op[LINK_RATE])
     return 0.0, 0.0, 0.0, link, link * op[EXPOSED], 0.0, size * op[JOULES_LINK]

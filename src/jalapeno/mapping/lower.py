@@ -221,10 +221,11 @@ def _mla(low: Lowering, mla: Mla) -> Iterator[Placed]:
             "flops_pair": expanded,
             "useful_pair": expanded,
             "flops_read": 2.0 * expansion,
-            # a chunk this short does better absorbed: fewer FLOP in all, whatever the context
-            "absorb_below": 2.0 * expansion / (useful - expanded),
+            # few queries on a long context do better absorbed, as in decode
+            "absorbed_row": 2.0 * expansion,
             "absorbed_pair": useful,
             "absorbed_read": latent * stored_bytes(prec.kv),
+            "bytes_fixed": expansion * stored_bytes(prec.attention),
             "vector_pair": SOFTMAX_FLOPS * heads,
             "bytes_row": heads * (key + mla.value_dim) * WIDE,
             # the latent is read once; its expansion is written and read back

@@ -33,24 +33,34 @@ class Room:
         return -(-tokens // self.block_tokens) + window
 
 
+def attention_weights(model: Model, plan: Plan) -> float:
+    """Attention weights on one chip: heads are cut, latent projections and a last KV head not."""
+    match model.attention:
+        case Gqa(heads=heads, kv_heads=kv_heads, head_dim=dim):
+            queries, keys = heads // plan.tp, max(1, kv_heads // plan.tp)
+            return model.layers * 2.0 * model.hidden * dim * (queries + keys)
+        case Mla() as mla:
+            whole = model.layers * model.hidden * (mla.q_rank + mla.kv_rank + mla.rope_dim)
+            return whole + (parameters(model).attention - whole) / plan.tp
+
+
 def weight_bytes(model: Model, plan: Plan) -> float:
     """Bytes of weights on one chip: experts over all chips, the rest over the rank's.
 
-    The latent projections of MLA and the router are whole on every chip.
+    The router is whole on every chip.
     """
     count, prec = parameters(model), plan.precision
-    whole = 0
-    if isinstance(model.attention, Mla):
-        mla = model.attention
-        whole = model.layers * model.hidden * (mla.q_rank + mla.kv_rank + mla.rope_dim)
     cut = (
         count.shared * stored_bytes(prec.shared)
         + count.dense * stored_bytes(prec.dense)
-        + (count.attention - whole) * stored_bytes(prec.attention)
         + 2 * count.head * stored_bytes(prec.head)
     )
-    replicated = whole * stored_bytes(prec.attention) + count.router * stored_bytes("bf16")
-    return count.experts * stored_bytes(prec.experts) / plan.chips + cut / plan.tp + replicated
+    return (
+        count.experts * stored_bytes(prec.experts) / plan.chips
+        + cut / plan.tp
+        + attention_weights(model, plan) * stored_bytes(prec.attention)
+        + count.router * stored_bytes("bf16")
+    )
 
 
 def kv_bytes(model: Model, plan: Plan) -> tuple[float, float]:

@@ -34,6 +34,11 @@ class Plan:
         for name in ("tp", "ep", "dp", "max_running", "max_tokens"):
             if getattr(self, name) < 1:
                 raise BadPlan(f"plan.{name} must be at least 1, got {getattr(self, name)}")
+        if self.max_tokens < self.max_running:
+            raise BadPlan(
+                f"plan.max_tokens={self.max_tokens} is less than plan.max_running="
+                f"{self.max_running}: every running sequence takes a token a step; raise it"
+            )
         if self.chips % self.ep:
             raise BadPlan(
                 f"plan.ep={self.ep} does not divide the worker's {self.chips} chips (tp x dp); "
@@ -62,7 +67,7 @@ class Plan:
 
 def check_plan(plan: Plan, model: Model, system: System) -> None:
     """Raise :class:`BadPlan` where *plan* does not divide *model* or does not fit in *system*."""
-    heads, hidden = model.attention.heads, model.hidden
+    heads = model.attention.heads
     if heads % plan.tp:
         raise BadPlan(
             f"plan.tp={plan.tp} does not divide the {heads} attention heads of {model.name}"
@@ -78,13 +83,13 @@ def check_plan(plan: Plan, model: Model, system: System) -> None:
         raise BadPlan(
             f"plan.ep={plan.ep} does not divide the {model.moe.experts} experts of {model.name}"
         )
-    if plan.ep > model.moe.experts:
-        raise BadPlan(f"plan.ep={plan.ep} exceeds the {model.moe.experts} experts of {model.name}")
     cut = plan.chips // plan.ep
-    if model.moe.width % cut or hidden % plan.tp:
+    widths = (model.dense_width, model.moe.shared * model.moe.width)
+    if model.moe.width % cut or any(width % plan.tp for width in widths):
         raise BadPlan(
-            f"{plan.label} cuts an expert of width {model.moe.width} into {cut} or a hidden state "
-            f"of {hidden} into {plan.tp}: not whole; raise plan.ep"
+            f"{plan.label} cuts an expert of width {model.moe.width} into {cut}, and FFNs of width "
+            f"{', '.join(str(width) for width in widths)} into {plan.tp}: not whole; raise plan.ep "
+            "or lower plan.tp"
         )
     if plan.chips > system.chips:
         raise BadPlan(f"{plan.label} needs {plan.chips} chips; {system.name} has {system.chips}")

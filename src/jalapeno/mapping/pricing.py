@@ -15,18 +15,20 @@ import numpy.typing as npt
 
 from jalapeno.cost import PARTS, RESOURCES
 from jalapeno.cost.operator import (
+    ABSORBED_PAIR,
     ALL_REDUCE,
+    BYTES_READ,
     FAMILY,
+    FLOPS_PAIR,
+    FLOPS_READ,
     ISSUE,
     JOULES_BYTE,
     JOULES_FLOP,
     JOULES_VECTOR,
-    KV_BANDWIDTH,
-    RATE,
+    USEFUL_PAIR,
     VECTOR_PAIR,
-    VECTOR_RATE,
-    attention_work,
     compute_seconds,
+    engines,
     operator_seconds,
 )
 from jalapeno.jit import compiled
@@ -83,6 +85,8 @@ class Memo(NamedTuple):
     """(prices, classes): counts remembered; larger ones are computed each time."""
     ranks: Array
     """Scratch, (ranks of the widest worker, 2): seconds and growth of each rank."""
+    scratch: Array
+    """Scratch, (3, OUTPUTS)."""
 
 
 @compiled
@@ -125,12 +129,11 @@ def add_class(
     begin, end = arrays.start[which, kind], arrays.start[which, kind + 1]
     if begin == end or count <= 0.0:
         return
-    if count >= memo.length[which, kind]:
-        for index in range(begin, end):
-            add_steady(arrays.ops[index], arrays.places[index, 0], count, sums)
-        return
-    known = memo.values[memo.start[which, kind] + int(count)]
-    if np.isnan(known[0]):
+    known = memo.scratch[0]
+    remembered = count < memo.length[which, kind]
+    if remembered:
+        known = memo.values[memo.start[which, kind] + int(count)]
+    if not remembered or np.isnan(known[0]):
         known[:] = 0.0
         for index in range(begin, end):
             add_steady(arrays.ops[index], arrays.places[index, 0], count, known)
@@ -142,30 +145,35 @@ def add_class(
 def add_attention(
     op: Array, place: Places, row: Array, grow: Array, first: Array, slope: Array
 ) -> int:
-    """Add an attention operator to *first*, its growth to *slope*; returns the steps they hold."""
+    """Add an attention operator to *first*, its growth to *slope*; returns the steps they hold.
+
+    Where a latent cache leaves a choice, a growing prompt is priced anew at every step.
+    """
     repeat, queries = float(place[0]), row[place[1]]
     if queries <= 0.0:
         return FOREVER
     matrix, vector, memory, _, _, _, joules = compute_seconds(
         op, queries, row[place[2]], row[place[3]]
     )
-    more_pairs, more_reads = grow[place[2]], grow[place[3]]
-    pair, useful, read, entry = attention_work(op, queries)
-    d_matrix = (more_pairs * pair + more_reads * read) / op[RATE]
-    d_vector = more_pairs * op[VECTOR_PAIR] / op[VECTOR_RATE]
-    d_memory = more_reads * entry / op[KV_BANDWIDTH]
     first[BUSY] += repeat * matrix
     first[BUSY + 1] += repeat * vector
     first[BUSY + 2] += repeat * memory
     first[JOULES] += repeat * joules
     first[ISSUED] += repeat * op[ISSUE]
+    more_pairs, more_reads = grow[place[2]], grow[place[3]]
+    hold = FOREVER
+    if op[ABSORBED_PAIR] > 0.0:
+        hold = 1 if more_pairs > 0.0 else FOREVER
+        more_pairs, more_reads = 0.0, 0.0
+    flops = more_pairs * op[FLOPS_PAIR] + more_reads * op[FLOPS_READ]
+    useful = more_pairs * op[USEFUL_PAIR] + more_reads * op[FLOPS_READ]
+    scores, entries = more_pairs * op[VECTOR_PAIR], more_reads * op[BYTES_READ]
+    d_matrix, d_vector, d_memory = engines(op, flops, scores, 0.0, entries)
     slope[BUSY] += repeat * d_matrix
     slope[BUSY + 1] += repeat * d_vector
     slope[BUSY + 2] += repeat * d_memory
     slope[JOULES] += repeat * (
-        (more_pairs * useful + more_reads * read) * op[JOULES_FLOP]
-        + more_pairs * op[VECTOR_PAIR] * op[JOULES_VECTOR]
-        + more_reads * entry * op[JOULES_BYTE]
+        useful * op[JOULES_FLOP] + scores * op[JOULES_VECTOR] + entries * op[JOULES_BYTE]
     )
     # of equal engines the faster growing one binds from here on
     bound, top, steep = MATRIX, matrix, d_matrix
@@ -175,7 +183,7 @@ def add_attention(
         bound, top, steep = MEMORY, memory, d_memory
     first[bound] += repeat * top
     slope[bound] += repeat * steep
-    hold = steps_until_crossing(top - matrix, d_matrix - steep)
+    hold = min(hold, steps_until_crossing(top - matrix, d_matrix - steep))
     hold = min(hold, steps_until_crossing(top - vector, d_vector - steep))
     return min(hold, steps_until_crossing(top - memory, d_memory - steep))
 
@@ -226,6 +234,7 @@ def price_rows(
     rest = scalars[LAYERS_REST]
     first[ISSUED] += rest + (scalars[LAYERS_LOAD] - rest) * (1.0 - 1.0 / tokens)
     first[ISSUED] += scalars[HOST_STEP]
+    hold = min(hold, expose_communication(first, slope))
     return min(hold, cap_power(scalars, chips, first, slope))
 
 
@@ -235,15 +244,18 @@ def add_ranks(
 ) -> int:
     """Add all ranks: the mean of each part, and the wait of the mean for the slowest."""
     ranks = len(rows)
-    totals, steeps = memo.ranks[:, 0], memo.ranks[:, 1]
-    before, before_slope = 0.0, 0.0
+    alone, alone_slope = memo.scratch[1], memo.scratch[2]
     hold = FOREVER
     for rank in range(ranks):
-        held = add_rank(arrays, memo, which, rows[rank], grow[rank], first, slope)
+        alone[:] = 0.0
+        alone_slope[:] = 0.0
+        held = add_rank(arrays, memo, which, rows[rank], grow[rank], alone, alone_slope)
         hold = min(hold, held)
-        after, after_slope = seconds_of(first), seconds_of(slope)
-        totals[rank], steeps[rank] = after - before, after_slope - before_slope
-        before, before_slope = after, after_slope
+        memo.ranks[rank, 0] = seconds_of(alone)
+        memo.ranks[rank, 1] = seconds_of(alone_slope)
+        for output in range(N_OUTPUTS):
+            first[output] += alone[output]
+            slope[output] += alone_slope[output]
     for output in range(JOULES):
         first[output] /= ranks
         slope[output] /= ranks
@@ -280,6 +292,19 @@ def wait_for_slowest(ranks: Array, first: Array, slope: Array) -> int:
         gap, closing = ranks[slowest, 0] - ranks[rank, 0], ranks[rank, 1] - ranks[slowest, 1]
         hold = min(hold, steps_until_crossing(gap, closing))
     return hold
+
+
+@compiled
+def expose_communication(first: Array, slope: Array) -> int:
+    """Communication hides behind the engines' work, and no more of it than there is of that."""
+    hidden = first[BUSY + 3] - first[COMMUNICATION]
+    work = first[MATRIX] + first[VECTOR] + first[MEMORY]
+    grown = slope[MATRIX] + slope[VECTOR] + slope[MEMORY]
+    if hidden <= work:
+        return steps_until_crossing(work - hidden, -grown)
+    first[COMMUNICATION] += hidden - work
+    slope[COMMUNICATION] -= grown
+    return steps_until_crossing(hidden - work, grown)
 
 
 @compiled

@@ -124,10 +124,14 @@ def memo_for(prices: Sequence[StepPrice], running: int) -> Memo:
     start = np.concatenate([[0], np.cumsum(lengths.ravel())[:-1]]).reshape(lengths.shape)
     values = np.full((int(lengths.sum()), N_OUTPUTS), np.nan)
     widest = max(price.plan.dp for price in prices)
-    return Memo(values, start.astype(np.int64), lengths, np.zeros((widest, 2)))
+    return Memo(
+        values, start.astype(np.int64), lengths, np.zeros((widest, 2)), np.zeros((3, N_OUTPUTS))
+    )
 
 
 def forgetful(ranks: int) -> Memo:
     """A memo that remembers nothing: for single questions about a worker of *ranks* ranks."""
     nothing = np.zeros((1, ATTENTION), dtype=np.int64)
-    return Memo(np.zeros((0, N_OUTPUTS)), nothing, nothing, np.zeros((ranks, 2)))
+    return Memo(
+        np.zeros((0, N_OUTPUTS)), nothing, nothing, np.zeros((ranks, 2)), np.zeros((3, N_OUTPUTS))
+    )
