@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares
 
 from jalapeno import catalogue
-from jalapeno.analysis.published import ENGINE, facts_for
+from jalapeno.analysis.published import ENGINE
 from jalapeno.analysis.reproduction import Comparison, LeftOut, Number
-from jalapeno.catalogue import Engine, Tariff, engine_of, model_of, system_of
+from jalapeno.catalogue import Engine
 from jalapeno.mapping import Load, compile_price
 from jalapeno.mapping.estimate import estimate_unified
-from jalapeno.simulation.scenario import Trees
 from jalapeno.simulation.traffic import ClosedLoop
 
 Floats = npt.NDArray[np.float64]
@@ -30,36 +29,27 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """One fitted constant: a share or a time, and the facts that follow it."""
+    """One fitted constant, a share or a time in seconds, and the bounds of its fit."""
 
     path: str
     low: float
     high: float
-    seconds: bool = False
-    also: tuple[str, ...] = ()
-    """Facts tied to this one."""
 
-    def text(self, value: float) -> str:
-        """The value as an override."""
-        return f"{value:.9g} s" if self.seconds else f"{value:.9g}"
 
+MATURITY = "maturity."
 
 CONSTANTS = (
-    Constant(
-        "matrix_efficiency",
-        0.1,
-        0.95,
-        also=("prefill_attention_efficiency", "decode_attention_efficiency"),
-    ),
+    Constant("matrix_efficiency", 0.1, 0.95),
     Constant("maturity.gpt-oss-120b", 0.1, 1.5),
     Constant("maturity.kimi-k2.5", 0.1, 1.5),
-    Constant("memory_efficiency", 0.3, 0.97, also=("kv_efficiency",)),
-    Constant("issue_layer_rest", 1e-6, 60e-6, seconds=True),
-    Constant("issue_layer_load", 0.0, 60e-6, seconds=True),
-    Constant("first_token_delay", 0.0, 0.6, seconds=True),
+    Constant("memory_efficiency", 0.3, 0.97),
+    Constant("issue_layer_rest", 1e-6, 60e-6),
+    Constant("issue_layer_load", 0.0, 60e-6),
+    Constant("first_token_delay", 0.0, 0.6),
 )
-"""What is fitted.  The maturity of DeepSeek-R1's kernels is the measure of the others' and stays
-one; ``issue_layer_load`` is fitted as what it adds to a layer at rest."""
+"""What is fitted.  Efficiencies of attention follow the matrix's, that of KV reads the memory's.
+The maturity of DeepSeek-R1's kernels is the measure of the others' and stays one;
+``issue_layer_load`` is fitted as what it adds to a layer at rest."""
 
 CHOSEN = ("overlap", "chip.matrix.tile_rows")
 """Chosen by hand inside the ranges of their facts: with the fitted ones, nine choices."""
@@ -83,25 +73,33 @@ def constants_of(engine: Engine) -> Floats:
     )
 
 
-def overrides_for(values: Sequence[float] | Floats) -> dict[str, str]:
-    """The constants as overrides of the engine's facts."""
+def engine_with(engine: Engine, values: Sequence[float] | Floats) -> Engine:
+    """*engine* with these constants, and what is tied to them."""
     named = dict(zip((constant.path for constant in CONSTANTS), values, strict=True))
-    named["issue_layer_load"] += named["issue_layer_rest"]
-    found: dict[str, str] = {}
-    for constant in CONSTANTS:
-        for path in (constant.path, *constant.also):
-            found[f"engine.{path}"] = constant.text(named[constant.path])
-    return found
+    efficiency, memory = float(named["matrix_efficiency"]), float(named["memory_efficiency"])
+    rest = float(named["issue_layer_rest"])
+    maturity = {
+        path.removeprefix(MATURITY): float(value)
+        for path, value in named.items()
+        if path.startswith(MATURITY)
+    }
+    return replace(
+        engine,
+        matrix_efficiency=efficiency,
+        prefill_attention_efficiency=efficiency,
+        decode_attention_efficiency=efficiency,
+        memory_efficiency=memory,
+        kv_efficiency=memory,
+        issue_layer_rest=rest,
+        issue_layer_load=rest + float(named["issue_layer_load"]),
+        first_token_delay=float(named["first_token_delay"]),
+        maturity={**engine.maturity, **maturity},
+    )
 
 
-def closed_form(number: Number, trees: Trees, tariff: Tariff) -> float:
+def closed_form(number: Number, engine: Engine) -> float:
     """What the closed form makes of the winning plan of *number*, in the number's unit."""
     scenario = number.outcome.scenario
-    model, system, engine = (
-        model_of(trees["model"]),
-        system_of(trees["system"]),
-        engine_of(trees["engine"]),
-    )
     (pool,), arrivals = scenario.pools, scenario.traffic.arrivals
     assert isinstance(arrivals, ClosedLoop)
     prompts, outputs = scenario.traffic.lengths.draw(scenario.traffic.requests)
@@ -110,7 +108,7 @@ def closed_form(number: Number, trees: Trees, tariff: Tariff) -> float:
         prompt=float(prompts.mean()),
         output=float(outputs.mean()),
     )
-    price = compile_price(model, pool.plan, system, engine)
+    price = compile_price(scenario.model, pool.plan, scenario.system, engine)
     steady = estimate_unified(price, pool.replicas, load)
     match number.objective:
         case "min_e2e":
@@ -118,42 +116,32 @@ def closed_form(number: Number, trees: Trees, tariff: Tariff) -> float:
         case "min_tbt":
             return steady.tpot * 1e3
         case _:
-            return steady.tokens_per_s_per_chip / tariff.tdp * 1e3
+            return steady.tokens_per_s_per_chip / scenario.system.chip.power.tdp * 1e3
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The twelve numbers, their plans, and the ramp of each run over its steady state."""
 
-    numbers: tuple[tuple[str, Number], ...]
-    """(claim, number)"""
+    numbers: tuple[Number, ...]
+    engine: Engine
     ramps: Floats
     """Simulated over closed form, at the catalogue's constants."""
 
     def residuals(self, values: Floats) -> Floats:
         """log(twin / published) of all numbers under *values*."""
-        overrides = overrides_for(values)
-        tariff = catalogue.tariff("jalapeno")
-        trees = {name: facts_for(catalogue.claim(name), overrides) for name, _ in self.numbers}
-        twins = [closed_form(number, trees[name], tariff) for name, number in self.numbers]
-        published = [number.published for _, number in self.numbers]
-        logs: Floats = np.log(np.array(twins) * self.ramps / np.array(published))
+        engine = engine_with(self.engine, values)
+        twins = np.array([closed_form(number, engine) for number in self.numbers])
+        logs: Floats = np.log(twins * self.ramps / [number.published for number in self.numbers])
         return logs
 
 
 def gather(comparisons: Sequence[Comparison]) -> Evidence:
     """The evidence in *comparisons*."""
-    numbers = tuple(
-        (comparison.claim.name, number)
-        for comparison in comparisons
-        for number in comparison.jalapeno
-    )
-    tariff = catalogue.tariff("jalapeno")
-    ramps = [
-        number.twin / closed_form(number, facts_for(catalogue.claim(name)), tariff)
-        for name, number in numbers
-    ]
-    return Evidence(numbers, np.array(ramps))
+    numbers = tuple(number for comparison in comparisons for number in comparison.jalapeno)
+    engine = numbers[0].outcome.scenario.engine
+    ramps = [number.twin / closed_form(number, engine) for number in numbers]
+    return Evidence(numbers, engine, np.array(ramps))
 
 
 def fit(evidence: Evidence, without: int | None = None, delay: bool = True) -> Floats:
@@ -163,7 +151,7 @@ def fit(evidence: Evidence, without: int | None = None, delay: bool = True) -> F
     """
     low = np.array([constant.low for constant in CONSTANTS])
     high = np.array([constant.high for constant in CONSTANTS])
-    begin = constants_of(catalogue.engine(ENGINE))
+    begin = constants_of(evidence.engine)
     keep = np.array([index != without for index in range(len(evidence.numbers))])
 
     def values(unit: Floats) -> Floats:
@@ -178,7 +166,7 @@ def fit(evidence: Evidence, without: int | None = None, delay: bool = True) -> F
 
     first = np.clip((begin - low) / (high - low), 1e-3, 1.0 - 1e-3)
     solved = least_squares(
-        residuals, first, bounds=(0.0, 1.0), diff_step=[1e-3] * len(first), max_nfev=12
+        residuals, first, bounds=(0.0, 1.0), diff_step=[1e-3] * len(first), max_nfev=6
     )
     return values(solved.x)
 
@@ -186,11 +174,11 @@ def fit(evidence: Evidence, without: int | None = None, delay: bool = True) -> F
 def leave_one_out(comparisons: Sequence[Comparison]) -> tuple[LeftOut, ...]:
     """Each published number, fitted with the others, left out, and without a first-token delay."""
     evidence = gather(comparisons)
-    published = np.array([number.published for _, number in evidence.numbers])
+    published = np.array([number.published for number in evidence.numbers])
     fitted = published * np.exp(evidence.residuals(fit(evidence)))
     bare = published * np.exp(evidence.residuals(fit(evidence, delay=False)))
     found = []
-    for index, (_, number) in enumerate(evidence.numbers):
+    for index, number in enumerate(evidence.numbers):
         residual = evidence.residuals(fit(evidence, without=index))[index]
         found.append(
             LeftOut(
