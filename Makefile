@@ -34,7 +34,7 @@ test: setup ## the tests alone
 	$(BIN)/pytest
 
 bench: setup ## how fast the twin is
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --docs docs/speed.md
 
 docs: setup ## regenerate the tables in docs/
 	$(BIN)/jalapeno reproduce --docs docs/validation.md

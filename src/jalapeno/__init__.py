@@ -3,3 +3,45 @@
 Read the floors in this order: catalogue, cost, mapping, simulation, metrics, analysis,
 presentation.  Each imports only the floors before it.
 """
+
+from jalapeno import catalogue
+from jalapeno.mapping import Load, Plan, Precision, SteadyState, compile_price, estimate
+from jalapeno.metrics import Report, measure
+from jalapeno.simulation import (
+    ClosedLoop,
+    Journal,
+    Lengths,
+    Poisson,
+    Pool,
+    Role,
+    Scenario,
+    Traffic,
+    read_scenario,
+    resolve,
+    scenario_of,
+    simulate,
+)
+
+__all__ = [
+    "ClosedLoop",
+    "Journal",
+    "Lengths",
+    "Load",
+    "Plan",
+    "Poisson",
+    "Pool",
+    "Precision",
+    "Report",
+    "Role",
+    "Scenario",
+    "SteadyState",
+    "Traffic",
+    "catalogue",
+    "compile_price",
+    "estimate",
+    "measure",
+    "read_scenario",
+    "resolve",
+    "scenario_of",
+    "simulate",
+]

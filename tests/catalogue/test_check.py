@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from jalapeno import catalogue
-from jalapeno.catalogue import chip_of, engine_of, model_of, row_of, system_of, tariff_of
+from jalapeno.catalogue import Engine, chip_of, engine_of, model_of, row_of, system_of, tariff_of
 from jalapeno.errors import BadFact
 from tests.catalogue import trees
 
@@ -70,6 +70,49 @@ def test_a_hall_uses_at_least_what_its_racks_use() -> None:
     tree = catalogue.override(catalogue.tree("tariffs", "gb200"), "pue", "0.95")
     with refused("tariffs/gb200: pue: is at least 1, got '0.95'"):
         tariff_of(tree)
+
+
+def engine_of_layers(rest: str, load: str) -> Engine:
+    tree = catalogue.tree("engines", "tensorrt-llm")
+    for key, text in (("issue_layer_rest", rest), ("issue_layer_load", load)):
+        tree = catalogue.override(tree, key, text)
+    return engine_of(tree)
+
+
+def test_a_layer_may_cost_the_same_at_rest_and_under_load() -> None:
+    engine = engine_of_layers("10 us", "10 us")
+    assert engine.issue_layer_load == engine.issue_layer_rest
+
+
+def test_a_loaded_layer_costs_no_less_than_one_at_rest() -> None:
+    with refused(
+        "engines/tensorrt-llm: issue_layer_load must be at least issue_layer_rest: a loaded layer "
+        "costs no less than one at rest"
+    ):
+        engine_of_layers("10 us", "9.9 us")
+
+
+@pytest.mark.parametrize("cap", ["2 W", "1.5 W"])
+def test_a_power_cap_leaves_something_above_the_static_draw(cap: str) -> None:
+    tree = trees.chip()
+    tree["power"]["cap"] = cap
+    with refused(f"chips/toy: power.cap, {cap}, must exceed power.static, 2 W: nothing could run"):
+        chip_of(tree)
+
+
+def test_a_cap_just_above_the_static_draw_will_do() -> None:
+    tree = trees.chip()
+    tree["power"]["cap"] = "2.1 W"
+    assert chip_of(tree).power.cap == 2.1
+
+
+def test_the_power_cap_of_a_systems_chip_is_checked_too() -> None:
+    tree = trees.system()
+    tree["chip"]["power"]["cap"] = "1 W"
+    with refused(
+        "systems/toys: chip: power.cap, 1 W, must exceed power.static, 2 W: nothing could run"
+    ):
+        system_of(tree)
 
 
 # ---- parts and wholes

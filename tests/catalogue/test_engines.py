@@ -85,10 +85,24 @@ def test_a_loop_on_the_device_leaves_the_host_nothing_to_do() -> None:
     assert engine.host_step == engine.host_sequence == 0.0
 
 
-def test_collectives_of_gpus_were_measured() -> None:
-    facts = catalogue.engine("tensorrt-llm").facts
-    assert facts["all_reduce_latency"].kind is Kind.MEASURED
-    assert facts["all_to_all_latency"].kind is Kind.MEASURED
+@pytest.mark.parametrize(
+    ("path", "measured"), [("all_reduce_latency", 4.9e-6), ("all_to_all_latency", 18e-6)]
+)
+def test_a_collective_on_gpus_takes_what_was_measured_less_the_hop_that_the_fabric_adds(
+    path: str, measured: float
+) -> None:
+    fact = catalogue.engine("tensorrt-llm").facts[path]
+    hop = catalogue.system("gb200-nvl72").fabric["nvlink"].latency
+    assert fact.kind is Kind.DERIVED
+    assert fact.value == pytest.approx(measured - hop)
+    assert f"{measured * 1e6:g} us" in fact.source
+    assert f"less the fabric's hop of {hop * 1e6:g} us" in fact.source
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_loaded_layer_costs_no_less_than_one_at_rest(engine: str) -> None:
+    found = catalogue.engine(engine)
+    assert found.issue_layer_load >= found.issue_layer_rest
 
 
 def test_a_layer_costs_jalapeno_less_than_a_gpu() -> None:

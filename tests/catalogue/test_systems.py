@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from jalapeno import catalogue
-from jalapeno.catalogue import Chip, System
+from jalapeno.catalogue import Chip, Kind, System
 
 CHIPS = catalogue.names("chips")
 SYSTEMS = catalogue.names("systems")
@@ -215,10 +215,19 @@ def test_beyond_the_rack_a_pod_goes_over_its_global_level(pod: System) -> None:
 
 
 @pytest.mark.parametrize("name", ["gb200-nvl72", "gb300-nvl72", "b200-hgx"])
-def test_nvlink_reduces_in_the_switch(name: str) -> None:
-    level = catalogue.system(name).fabric["nvlink"]
-    assert level.reduces
-    assert level.bandwidth == 900e9
+def test_nvlink_could_sum_in_its_switches_and_was_not_seen_to(name: str) -> None:
+    system = catalogue.system(name)
+    assert not system.fabric["nvlink"].reduces
+    assert system.fabric["nvlink"].bandwidth == 900e9
+    fact = system.facts["fabric.nvlink.reduces"]
+    assert fact.kind is Kind.DERIVED
+    assert "NVSwitch can sum" in fact.source
+
+
+@pytest.mark.parametrize("name", ["gb200-nvl72", "gb300-nvl72", "b200-hgx"])
+def test_one_may_ask_what_if_it_did(name: str) -> None:
+    tree = catalogue.override(catalogue.tree("systems", name), "fabric.nvlink.reduces", "true")
+    assert catalogue.system_of(tree).fabric["nvlink"].reduces
 
 
 def test_reduction_in_jalapenos_switches_is_not_taken_for_granted(pod: System) -> None:

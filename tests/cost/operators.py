@@ -56,9 +56,21 @@ ATTENTION = Operator(
 
 LATENT = Operator(
     "latent attention",
-    ATTENTION.numbers | {"absorb_below": 16.0, "absorbed_pair": 258.0, "absorbed_read": 32.0},
+    ATTENTION.numbers
+    | {"absorbed_row": 32.0, "absorbed_pair": 258.0, "absorbed_read": 32.0, "bytes_fixed": 2048.0},
 )
-"""Expanding an entry (32 FLOP) pays from 16 queries on: a pair is 2 FLOP cheaper expanded."""
+"""Expanding an entry (32 FLOP) pays from some 16 queries on: a pair is 2 FLOP cheaper expanded."""
+
+EXPANDED = Operator("expanded", LATENT.numbers | {"absorbed_pair": 0.0})
+"""The same without a choice: every entry is expanded."""
+
+ABSORBED = Operator(
+    "absorbed",
+    EXPANDED.numbers
+    | {"tile_flops": 32.0, "tile_rows": 1.0, "tiles_across": 1.0, "cores": 1.0, "flops_row": 32.0}
+    | {"flops_pair": 258.0, "useful_pair": 258.0, "flops_read": 0.0, "bytes_read": 32.0},
+)
+"""The same without a choice: every query is absorbed, 32 FLOP each, and no entry is expanded."""
 
 GROUPED = Operator(
     "experts",

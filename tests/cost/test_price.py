@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -61,26 +61,21 @@ def padded_tiles(op: dict[str, float], blocks: float) -> float:
 
 def dense(op: dict[str, float], rows: float, pairs: float, reads: float) -> Work:
     """A GEMM, elementwise work or attention."""
-    if rows == 0.0 and pairs == 0.0:
+    if rows == 0.0:
         return Work()
-    pair, useful, read, entry = (
-        op[name] for name in ("flops_pair", "useful_pair", "flops_read", "bytes_read")
-    )
-    if rows < op["absorb_below"]:
-        pair, useful, read, entry = (
-            op["absorbed_pair"],
-            op["absorbed_pair"],
-            0.0,
-            op["absorbed_read"],
-        )
     tiles = padded_tiles(op, math.ceil(rows / op["tile_rows"])) if op["tile_flops"] else 0.0
-    return Work(
-        padded=tiles + pairs * pair + reads * read,
-        useful=rows * op["flops_row"] + pairs * useful + reads * read,
+    work = Work(
+        padded=tiles + pairs * op["flops_pair"] + reads * op["flops_read"],
+        useful=rows * op["flops_row"] + pairs * op["useful_pair"] + reads * op["flops_read"],
         vector=rows * op["vector_row"] + pairs * op["vector_pair"],
         near=op["bytes_fixed"] + rows * op["bytes_row"],
-        cache=reads * entry,
+        cache=reads * op["bytes_read"],
     )
+    if op["absorbed_pair"] == 0.0:
+        return work
+    flops = rows * op["absorbed_row"] + pairs * op["absorbed_pair"]
+    absorbed = replace(work, padded=flops, useful=flops, cache=reads * op["absorbed_read"])
+    return min(work, absorbed, key=lambda each: max(each.seconds(op).values()))
 
 
 def grouped(op: dict[str, float], load: float, tokens: float) -> Work:
@@ -131,7 +126,10 @@ def slow(operator: Operator, rows: float, pairs: float, reads: float) -> Cost:
     if op["family"] in (ALL_REDUCE, ALL_TO_ALL):
         seconds = link(op, rows)
         exposed = seconds * op["exposed"]
-        joules = rows * op["link_row"] * op["joules_link"] if seconds else 0.0
+        sent = rows * op["link_row"]
+        if op["family"] == ALL_REDUCE:  # a share to each other chip, then the sum of mine to each
+            sent = 2 * (op["group"] - 1) * (sent / op["group"])
+        joules = sent * op["joules_link"] if seconds else 0.0
         issue = op["issue"] if seconds else 0.0
         parts = {"communication": exposed, "issue": issue}
         return Cost(exposed + issue, joules, parts, {"link": seconds}, operator.kind)

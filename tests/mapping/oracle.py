@@ -45,6 +45,14 @@ def capped(cost: Cost, system: System, chips: int) -> Cost:
     return cost + Cost(joules=power.static * chips * cost.seconds)
 
 
+def exposed(cost: Cost) -> Cost:
+    """Show the communication that finds no work of the engines to hide behind."""
+    shown = cost.parts.get("communication", 0.0)
+    work = sum(cost.parts.get(name, 0.0) for name in ("matrix", "vector", "memory"))
+    bare = max(0.0, cost.busy.get("link", 0.0) - shown - work)
+    return cost + Cost(bare, 0.0, {"communication": bare})
+
+
 def step_cost(model: Model, plan: Plan, system: System, engine: Engine, rows: Rows) -> Cost:
     """Seconds of the step, joules of the worker."""
     tokens = float(rows[:, TOKENS].sum())
@@ -61,7 +69,7 @@ def step_cost(model: Model, plan: Plan, system: System, engine: Engine, rows: Ro
     step = ranks + experts + Cost.of("issue", layers) + Cost.of("issue", engine.host_step)
     joules = plan.tp * ranks.joules + plan.chips * experts.joules
     step = Cost(step.seconds, joules, step.parts, step.busy, step.kind)
-    return capped(step, system, plan.chips)
+    return capped(exposed(step), system, plan.chips)
 
 
 def oracle(step: StepPrice, rows: Rows) -> Cost:

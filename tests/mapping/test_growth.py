@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -162,17 +164,44 @@ def test_when_the_hold_is_over_something_else_binds(step: tuple[World, Sequences
     assert (off > 1e-12 * seconds_of(priced)) == (hold < 10 * LONG)
 
 
-def crossing(price: StepPrice, rows: Array, growth: Array) -> int:
-    """First step at which the price is above its promise, found by halving."""
-    low, high = 0, 10 * LONG
+def knots(price: StepPrice, rows: Array, growth: Array) -> list[int]:
+    """The steps at which a hold is over, each counted from the one before."""
+    found = [0]
+    while found[-1] < LONG:
+        found.append(found[-1] + price.price(rows + found[-1] * growth, growth)[2])
+    return found
+
+
+def first(true: Callable[[int], bool]) -> int:
+    """The first step at which something is *true*, as it stays from then on; by halving."""
+    low, high = 0, LONG
+    assert true(high)
+    assert not true(low)
     while high - low > 1:
         middle = (low + high) // 2
-        promised = seconds_of(affine(price, rows, growth, middle))
-        if seconds_of(actual(price, rows, growth, middle)) > promised * (1 + 1e-13):
-            high = middle
-        else:
-            low = middle
+        low, high = (low, middle) if true(middle) else (middle, high)
     return high
+
+
+def at_a_knot(price: StepPrice, rows: Array, growth: Array, true: Callable[[int], bool]) -> bool:
+    """Whether a hold ends when something becomes *true*."""
+    change = first(true)
+    return any(abs(knot - change) <= 1 for knot in knots(price, rows, growth))
+
+
+@FEW
+@given(steps())
+def test_no_promise_breaks_before_its_hold_is_over(step: tuple[World, Sequences]) -> None:
+    world, sequences = step
+    price = compiled(world)
+    rows, growth = rows_of(sequences, price.caps), growth_of(sequences, price.caps)
+
+    def broken(at: int) -> bool:
+        promised = seconds_of(affine(price, rows, growth, at))
+        return seconds_of(actual(price, rows, growth, at)) > promised * (1 + 1e-9)
+
+    if broken(LONG):
+        assert first(broken) >= price.price(rows, growth)[2]
 
 
 def rank_seconds(price: StepPrice, rows: Array, rank: int) -> float:
@@ -182,30 +211,32 @@ def rank_seconds(price: StepPrice, rows: Array, rank: int) -> float:
 
 
 @pytest.mark.parametrize("world", TOGETHER, ids=str)
-def test_the_hold_ends_when_another_rank_becomes_the_slowest(world: World) -> None:
+def test_a_hold_ends_when_another_rank_becomes_the_slowest(world: World) -> None:
     # two long contexts start ahead and grow by two entries a step; eight short ones grow by eight
     price = compiled(world)
-    long, short = (decoding(40_000),) * 2, (decoding(500),) * 8
+    long, short = (decoding(400_000),) * 2, (decoding(500),) * 8
     sequences = (long, short) * (world[4] // 2)
     rows, growth = rows_of(sequences, price.caps), growth_of(sequences, price.caps)
-    hold = price.price(rows, growth)[2]
-    ahead, behind = (rank_seconds(price, rows + (hold - 1) * growth, rank) for rank in (0, 1))
-    assert ahead >= behind
-    ahead, behind = (rank_seconds(price, rows + (hold + 1) * growth, rank) for rank in (0, 1))
-    assert ahead < behind
-    assert hold == pytest.approx(crossing(price, rows, growth), abs=2)
+
+    def overtaken(at: int) -> bool:
+        ahead, behind = (rank_seconds(price, rows + at * growth, rank) for rank in (0, 1))
+        return behind > ahead
+
+    assert at_a_knot(price, rows, growth, overtaken)
 
 
-def test_the_hold_ends_when_the_cache_outgrows_the_matrix_engine() -> None:
+def test_a_hold_ends_when_the_matrix_engine_outgrows_the_cache() -> None:
     # the fixed bytes of a row make memory bind at first, the pairs win in the end
-    price = compiled(("deepseek-r1", "jalapeno-rack", 2, 1, 1))
+    changes = (("decode_attention_efficiency", "0.3"), ("kv_efficiency", "0.9"))
+    price = compiled(("deepseek-r1", "jalapeno-rack", 2, 1, 1), changes)
     rows = rows_of(((decoding(0),),), price.caps)
     growth = growth_of(((decoding(0),),), price.caps)
-    hold = price.price(rows, growth)[2]
-    assert hold < LONG
-    now, then = price.price(rows)[0], price.price(rows + (hold + 1) * growth)[0]
-    assert parts_of(then)["matrix"] > parts_of(now)["matrix"]
-    assert parts_of(then)["memory"] < parts_of(now)["memory"]
+    at_first = parts_of(price.price(rows)[0])["memory"]
+
+    def outgrown(at: int) -> bool:
+        return parts_of(actual(price, rows, growth, at))["memory"] < at_first
+
+    assert at_a_knot(price, rows, growth, outgrown)
 
 
 def watts(price: StepPrice, rows: Array) -> float:
@@ -214,19 +245,19 @@ def watts(price: StepPrice, rows: Array) -> float:
     return joules_of(first) / seconds_of(first)
 
 
-def test_the_hold_ends_when_the_power_cap_begins_to_bind_or_ceases_to() -> None:
+def test_a_hold_ends_when_the_power_cap_begins_to_bind_or_ceases_to() -> None:
     world = ("gpt-oss-120b", "gb200-nvl72", 1, 1, 1)
     free = compiled(world)
     sequences: Sequences = ((decoding(500),) * 64,)
     rows, growth = rows_of(sequences, free.caps), growth_of(sequences, free.caps)
-    cap = (watts(free, rows) + watts(free, rows + 20_000 * growth)) / 2
-    price = compiled(world, (("chip.power.cap", f"{cap:.3f} W"),))
-    hold = price.price(rows, growth)[2]
-    assert hold < 20_000
-    before, after = (price.price(rows + at * growth)[0] for at in (hold - 2, hold + 2))
-    throttled = [parts_of(first)["throttle"] > 0.0 for first in (before, after)]
-    assert throttled[0] != throttled[1]
-    assert hold == pytest.approx(crossing(price, rows, growth), abs=2)
+    before, after = watts(free, rows), watts(free, rows + LONG * growth)
+    price = compiled(world, (("chip.power.cap", f"{(before + after) / 2:.3f} W"),))
+
+    def changed(at: int) -> bool:
+        throttle = parts_of(actual(price, rows, growth, at))["throttle"]
+        return (throttle > 0.0) == (after > before)
+
+    assert at_a_knot(price, rows, growth, changed)
 
 
 @FEW
@@ -246,12 +277,79 @@ def test_a_price_asked_again_at_its_end_goes_on_from_there(step: tuple[World, Se
 
 
 def test_equal_ranks_hold_as_long_as_one() -> None:
-    price = compiled(("deepseek-r1", "jalapeno-rack", 1, 8, 8))
+    # what the worker as a whole meets is put aside: its power cap, communication that shows
+    changes = (("chip.power.cap", "1 MW"), ("overlap", "0"))
+    price = compiled(("deepseek-r1", "jalapeno-rack", 1, 8, 8), changes)
+    for many in range(1, 40):
+        sequences: Sequences = ((decoding(0),) * many,) * 8
+        rows, growth = rows_of(sequences, price.caps), growth_of(sequences, price.caps)
+        alone = growth_of(sequences[:1], price.caps)
+        hold = price.price(rows, growth)[2]
+        assert hold == price.price(rows[:1], alone)[2]
+        assert 1 < hold < LONG
+
+
+def test_equal_ranks_never_wait_for_each_other() -> None:
+    price = compiled(("deepseek-r1", "jalapeno-rack", 1, 8, 8), (("imbalance", "1"),))
     for many in range(1, 40):
         sequences: Sequences = ((decoding(5000),) * many,) * 8
         rows, growth = rows_of(sequences, price.caps), growth_of(sequences, price.caps)
-        alone = growth_of(sequences[:1], price.caps)
-        assert price.price(rows, growth)[2] == price.price(rows[:1], alone)[2]
+        assert price.price(rows, growth)[2] > 1000
+
+
+# ---- prompts on a latent
+
+
+def latent_hold(sequences: Sequences, changes: Sequences | None = None) -> int:
+    price = compiled(("deepseek-r1", "jalapeno-rack", 2, 1, 1))
+    rows = rows_of(sequences, price.caps)
+    return price.price(rows, repeated_chunks(changes or sequences, price.caps))[2]
+
+
+def test_a_prompt_that_grows_on_a_latent_is_priced_anew_at_every_step() -> None:
+    assert latent_hold(((chunk(4096, 64),),)) == 1
+    assert latent_hold(((decoding(9000),) * 7 + (chunk(4096, 512),),)) == 1
+
+
+def test_a_prompt_that_does_not_grow_leaves_the_others_to_grow_for_long() -> None:
+    others: Sequences = ((decoding(9000),) * 7,)
+    assert latent_hold(((*others[0], chunk(4096, 512)),), others) > 1000
+
+
+def test_a_prompt_that_grows_on_heads_of_its_own_is_not() -> None:
+    price = compiled(("gpt-oss-120b", "jalapeno-rack", 8, 1, 1))
+    sequences: Sequences = ((chunk(4096, 64),),)
+    rows = rows_of(sequences, price.caps)
+    assert price.price(rows, repeated_chunks(sequences, price.caps))[2] > 1
+
+
+# ---- communication that shows
+
+
+LINKED = ("gpt-oss-120b", "gb200-nvl72", 16, 1, 1)
+"""Few tokens over sixteen chips: more communication could hide than there is work."""
+
+
+def test_a_hold_ends_when_growing_work_hides_all_that_may_hide() -> None:
+    price = compiled(LINKED, (("overlap", "0.9"),))
+    sequences: Sequences = ((decoding(100),) * 16,)
+    rows, growth = rows_of(sequences, price.caps), growth_of(sequences, price.caps)
+    least = 0.1 * price.price(rows)[0][OUTPUTS.index("link")]
+
+    def hidden(at: int) -> bool:
+        shown = parts_of(actual(price, rows, growth, at))["communication"]
+        return bool(shown <= least * (1 + 1e-12))
+
+    assert at_a_knot(price, rows, growth, hidden)
+
+
+def test_while_more_could_hide_longer_contexts_cost_nothing() -> None:
+    price = compiled(LINKED, (("overlap", "0.9"),))
+    sequences: Sequences = ((decoding(100),) * 16,)
+    slope = price.price(rows_of(sequences, price.caps), growth_of(sequences, price.caps))[1]
+    assert seconds_of(slope) == pytest.approx(0.0, abs=1e-20)
+    parts = parts_of(slope)
+    assert parts["communication"] < 0.0 < parts["matrix"] + parts["memory"]
 
 
 # ---- steps to a crossing

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from jalapeno.mapping import Memo, StepArrays, StepPrice, memo_for, stack
-from jalapeno.mapping.pricing import ATTENTION, N_OUTPUTS, Array, price_rows
-from tests.mapping.oracle import seconds_of
+from jalapeno.mapping.pricing import ATTENTION, N_OUTPUTS, WORKER_TOKENS, Array, price_rows
 from tests.mapping.worlds import (
     FEW,
     TOGETHER,
@@ -47,15 +46,6 @@ def same(a: Priced, b: Priced) -> bool:
     return np.array_equal(a[0], b[0]) and np.array_equal(a[1], b[1]) and a[2] == b[2]
 
 
-def close(a: Priced, b: Priced) -> bool:
-    """Equal but for the last digits of sums."""
-    seconds = seconds_of(a[0])
-    return all(
-        np.allclose(mine, other, rtol=1e-12, atol=1e-12 * seconds)
-        for mine, other in zip(a[:2], b[:2], strict=True)
-    )
-
-
 # ---- memory
 
 
@@ -77,7 +67,7 @@ def test_with_and_without_memory_a_step_costs_the_same(step: tuple[World, Sequen
     price = compiled(world)
     remembered = priced(price.arrays, MEMOS[world], 0, sequences, price)
     rows, growth = rows_of(sequences, price.caps), growth_of(sequences, price.caps)
-    assert close(remembered, price.price(rows, growth))
+    assert same(remembered, price.price(rows, growth))
 
 
 def test_with_and_without_memory_a_step_costs_the_same_to_the_last_digit() -> None:
@@ -96,7 +86,7 @@ def test_counts_beyond_the_memory_are_priced_all_the_same() -> None:
     small = memo_for([price], running=2)
     for sequences in (((decoding(900),) * 7,), ((chunk(0, 8192), chunk(50, 8192)),)):
         beyond = priced(price.arrays, small, 0, sequences, price)
-        assert close(beyond, priced(price.arrays, MEMOS[world], 0, sequences, price))
+        assert same(beyond, priced(price.arrays, MEMOS[world], 0, sequences, price))
 
 
 def test_a_memo_has_a_line_for_every_count_a_rank_may_have() -> None:
@@ -110,6 +100,14 @@ def test_a_memo_has_a_line_for_every_count_a_rank_may_have() -> None:
     assert len(memo.values) == memo.length.sum()
     assert memo.ranks.shape == (2, 2)
     assert np.isnan(memo.values).all()
+
+
+@pytest.mark.parametrize("world", WORLDS, ids=str)
+def test_only_experts_of_several_ranks_are_the_workers(world: World) -> None:
+    start = compiled(world).arrays.start[0]
+    shared = start[ATTENTION] - start[WORKER_TOKENS]
+    assert shared == (1 if world[4] > 1 else 0)
+    assert start[ATTENTION + 1] == len(compiled(world).arrays.ops)
 
 
 def test_lines_of_several_prices_do_not_overlap() -> None:

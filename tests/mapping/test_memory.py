@@ -12,7 +12,7 @@ from jalapeno import catalogue
 from jalapeno.catalogue import Model
 from jalapeno.errors import DoesNotFit
 from jalapeno.mapping import Plan, Room, check_request, parameters, room
-from jalapeno.mapping.memory import kv_bytes, weight_bytes
+from jalapeno.mapping.memory import attention_weights, kv_bytes, weight_bytes
 from tests.mapping.worlds import (
     FEW,
     MODELS,
@@ -24,6 +24,7 @@ from tests.mapping.worlds import (
     facts_of,
     gqa_of,
     in_bf16,
+    mla_of,
     plan_of,
 )
 
@@ -56,6 +57,26 @@ def test_chips_together_hold_all_weights_and_what_is_repeated(name: str) -> None
     whole = weight_bytes(model, plan(model))
     for parallel in ({"tp": 8}, {"tp": 8, "ep": 8}, {"tp": 8, "ep": 2}):
         assert whole <= 8 * weight_bytes(model, plan(model, **parallel)) <= 1.1 * whole
+
+
+def test_a_kv_head_that_cannot_be_cut_further_lies_on_each_chip() -> None:
+    model = catalogue.model("gpt-oss-120b")
+    head = 2.0 * model.hidden * gqa_of(model).head_dim * 2  # keys and values, or query and output
+
+    def attention(tp: int) -> float:
+        return attention_weights(model, plan(tp=tp)) * 2.0 / model.layers
+
+    assert [attention(tp) / head for tp in (1, 8, 16, 64)] == [64 + 8, 8 + 1, 4 + 1, 1 + 1]
+
+
+@pytest.mark.parametrize("name", ["deepseek-r1", "kimi-k2.5"])
+def test_latent_projections_lie_whole_on_each_chip(name: str) -> None:
+    model = catalogue.model(name)
+    mla = mla_of(model)
+    down = model.layers * model.hidden * (mla.q_rank + mla.kv_rank + mla.rope_dim)
+    one, many = (attention_weights(model, plan(tp=tp)) for tp in (1, 64))
+    assert one == parameters(model).attention
+    assert many - down == pytest.approx((one - down) / 64)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -104,6 +104,14 @@ def test_nothing_may_be_less_than_one(name: str, value: int) -> None:
     assert refusal(**{name: value}) == f"plan.{name} must be at least 1, got {value}"
 
 
+def test_a_step_has_room_for_a_token_of_every_sequence() -> None:
+    assert plan(max_running=64, max_tokens=64).max_running == 64
+    assert refusal(max_running=65, max_tokens=64) == (
+        "plan.max_tokens=64 is less than plan.max_running=65: every running sequence takes a "
+        "token a step; raise it"
+    )
+
+
 def test_experts_go_to_equal_groups_of_chips() -> None:
     assert refusal(tp=8, ep=3) == (
         "plan.ep=3 does not divide the worker's 8 chips (tp x dp); choose a divisor, such as 8"
@@ -156,17 +164,32 @@ def test_there_are_no_more_groups_than_experts(gpt_oss: Model) -> None:
 def test_an_expert_is_cut_into_whole_columns(r1: Model) -> None:
     odd = replace(r1, moe=replace(r1.moe, width=2049))
     assert misfit(odd, plan(tp=8, ep=4)) == (
-        "TP8EP4 cuts an expert of width 2049 into 2 or a hidden state of 7168 into 8: not whole; "
-        "raise plan.ep"
+        "TP8EP4 cuts an expert of width 2049 into 2, and FFNs of width 18432, 2049 into 8: not "
+        "whole; raise plan.ep or lower plan.tp"
     )
 
 
-def test_a_hidden_state_is_cut_into_whole_columns(r1: Model) -> None:
-    odd = replace(r1, hidden=7169)
-    assert misfit(odd, plan(tp=8, ep=8)) == (
-        "TEP8 cuts an expert of width 2048 into 1 or a hidden state of 7169 into 8: not whole; "
-        "raise plan.ep"
+def test_so_is_a_dense_ffn(r1: Model) -> None:
+    assert misfit(replace(r1, dense_width=18_436), plan(tp=8, ep=8)) == (
+        "TEP8 cuts an expert of width 2048 into 1, and FFNs of width 18436, 2048 into 8: not "
+        "whole; raise plan.ep or lower plan.tp"
     )
+
+
+def test_so_is_a_shared_expert_although_its_routed_siblings_are_whole(r1: Model) -> None:
+    odd = replace(r1, moe=replace(r1.moe, width=2050))
+    check_plan(plan(tp=2, ep=2), odd, catalogue.system("jalapeno-pod"))
+    assert misfit(odd, plan(tp=4, ep=4)).startswith(
+        "TEP4 cuts an expert of width 2050 into 1, and FFNs of width 18432, 2050 into 4: not whole"
+    )
+
+
+@FEW
+@given(st.integers(1, 10**6))
+def test_a_hidden_state_is_never_cut(hidden: int) -> None:
+    # every chip has whole rows of activations: an all-reduce sums them
+    model = replace(catalogue.model("deepseek-r1"), hidden=hidden)
+    check_plan(plan(tp=8, ep=8), model, catalogue.system("jalapeno-rack"))
 
 
 # ---- refused by the system

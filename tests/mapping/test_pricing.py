@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jalapeno.cost import PARTS, RESOURCES
 from jalapeno.mapping import OUTPUTS
@@ -109,10 +110,37 @@ def test_no_engine_is_busy_for_longer_than_the_step(step: tuple[World, Sequences
         assert busy_of(first)[engine] <= seconds_of(first) * (1 + 1e-12), engine
 
 
-def test_no_link_is_busy_for_longer_than_the_step() -> None:
-    price = compiled(("gpt-oss-120b", "jalapeno-rack", 8, 1, 1), (("overlap", "0.9"),))
-    first, _, _ = price.price(rows_of(((chunk(0, 2048),),), price.caps))
-    assert busy_of(first)["link"] <= seconds_of(first)
+@FEW
+@given(steps(), st.sampled_from(["0", "0.5", "1"]))
+def test_no_link_is_busy_for_longer_than_the_step(
+    step: tuple[World, Sequences], overlap: str
+) -> None:
+    world, sequences = step
+    price = compiled(world, (("overlap", overlap),))
+    first, _, _ = price.price(rows_of(sequences, price.caps))
+    assert busy_of(first)["link"] <= seconds_of(first) * (1 + 1e-12)
+
+
+@FEW
+@given(steps(), st.sampled_from(["0.5", "1"]))
+def test_communication_hides_behind_work_and_no_more_of_it_than_there_is(
+    step: tuple[World, Sequences], overlap: str
+) -> None:
+    world, sequences = step
+    price = compiled(world, (("overlap", overlap),))
+    first, _, _ = price.price(rows_of(sequences, price.caps))
+    parts, link = parts_of(first), busy_of(first)["link"]
+    work = parts["matrix"] + parts["vector"] + parts["memory"]
+    shown = max((1 - float(overlap)) * link, link - work)
+    assert parts["communication"] == pytest.approx(shown, rel=1e-9, abs=1e-18)
+
+
+def test_alone_a_token_over_many_chips_waits_for_the_link_and_computes_behind_it() -> None:
+    price = compiled(("gpt-oss-120b", "gb200-nvl72", 16, 1, 1), (("overlap", "1"),))
+    first, _, _ = price.price(rows_of(((decoding(0),),), price.caps))
+    parts = parts_of(first)
+    work = parts["matrix"] + parts["vector"] + parts["memory"]
+    assert 0.0 < parts["communication"] == pytest.approx(busy_of(first)["link"] - work)
 
 
 @FEW

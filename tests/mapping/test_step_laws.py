@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from jalapeno import catalogue
 from jalapeno.errors import BadPlan, DoesNotFit
-from jalapeno.mapping import Plan, compile_price
-from jalapeno.mapping.batch import Item
+from jalapeno.mapping import Plan, StepPrice, compile_price
+from jalapeno.mapping.batch import Item, Rows
 from jalapeno.units import render
 from tests.mapping.oracle import busy_of, joules_of, parts_of, seconds_of
 from tests.mapping.worlds import (
@@ -28,6 +28,7 @@ from tests.mapping.worlds import (
     compiled,
     decoding,
     facts_of,
+    in_one_form,
     plan_of,
     rows_of,
     steps,
@@ -58,6 +59,7 @@ DELAYS = (
     "fabric.local.latency",
     "fabric.nvlink.latency",
     "issue_phase",
+    "issue_layer_rest",
     "issue_layer_load",
     "host_step",
     "host_sequence",
@@ -75,13 +77,28 @@ def at(sequences: Sequences, rank: int, item: Item) -> Sequences:
 
 
 def never_cheaper(world: World, less: Sequences, more: Sequences) -> None:
-    price = compiled(world)
-    some = price.price(rows_of(less, price.caps))[0]
-    all_of_it = price.price(rows_of(more, price.caps))[0]
-    assert seconds_of(all_of_it) >= seconds_of(some) * ENOUGH
-    assert joules_of(all_of_it) >= joules_of(some) * ENOUGH
-    for resource, busy in busy_of(some).items():
-        assert busy_of(all_of_it)[resource] >= busy * ENOUGH
+    """Whatever form a prompt on a latent takes, more costs no less; and the faster form is taken.
+
+    The faster form may need fewer joules and less of one engine, so that a step that changes to it
+    is busy for less; before the clock is held down it takes no less time.
+    """
+    free = compiled(world)
+    some, all_of_it = (rows_of(sequences, free.caps) for sequences in (less, more))
+    for absorbed in (False, True):
+        price = in_one_form(free, absorbed)
+        before, after = price.price(some)[0], price.price(all_of_it)[0]
+        assert seconds_of(after) >= seconds_of(before) * ENOUGH
+        assert joules_of(after) >= joules_of(before) * ENOUGH
+        for resource, busy in busy_of(before).items():
+            assert busy_of(after)[resource] >= busy * ENOUGH
+        assert unthrottled(free, some) <= unthrottled(price, some) / ENOUGH
+    assert unthrottled(free, all_of_it) >= unthrottled(free, some) * ENOUGH
+
+
+def unthrottled(price: StepPrice, rows: Rows) -> float:
+    """Seconds of a step at full clock."""
+    first = price.price(rows)[0]
+    return seconds_of(first) - parts_of(first)["throttle"]
 
 
 # ---- more work
@@ -179,7 +196,9 @@ def test_shorter_delays_are_never_slower(
     step: tuple[World, Sequences], name: str, factor: float
 ) -> None:
     world, sequences = step
-    slow, fast = compiled(world), compiled(world, faster(world, name, factor))
+    # a loaded layer costs no less than one at rest: where that falls, rest falls with it
+    rest = faster(world, "issue_layer_rest", 0.0) if name == "issue_layer_load" else ()
+    slow, fast = compiled(world, rest), compiled(world, (*rest, *faster(world, name, factor)))
     rows = rows_of(sequences, slow.caps)
     assert seconds_of(fast.price(rows)[0]) <= seconds_of(slow.price(rows)[0]) / ENOUGH
 
@@ -204,17 +223,30 @@ def test_more_overlap_never_exposes_more(step: tuple[World, Sequences], overlap:
     assert exposed[0] >= exposed[1]
 
 
-def test_more_sequences_never_cost_less_whatever_the_engines_issue() -> None:
+@pytest.mark.parametrize("load", ["60 us", "80 us"])
+def test_more_sequences_never_cost_less_whatever_a_layer_issues(load: str) -> None:
     world = ("gpt-oss-120b", "gb200-nvl72", 4, 4, 1)
-    price = compiled(world, (("issue_layer_rest", "60 us"), ("issue_layer_load", "0 us")))
+    price = compiled(world, (("issue_layer_load", load), ("issue_layer_rest", "60 us")))
     one, two = (rows_of(((decoding(100),) * many,), price.caps) for many in (1, 2))
     assert seconds_of(price.price(two)[0]) >= seconds_of(price.price(one)[0])
 
 
-def test_a_cap_below_the_static_draw_is_refused_or_met() -> None:
-    price = compiled(WORLDS[0], (("chip.power.cap", "200 W"),))
+def test_a_cap_just_above_the_static_draw_is_met() -> None:
+    price = compiled(WORLDS[0], (("chip.power.cap", "263 W"),))
+    assert price.system.chip.power.static == 262.0
     first = price.price(rows_of(((decoding(5000),) * 64,), price.caps))[0]
-    assert joules_of(first) / seconds_of(first) <= 200.0
+    assert joules_of(first) / seconds_of(first) == pytest.approx(263.0)
+
+
+@pytest.mark.xfail(reason="hides behind the work of the mean rank, not of the slowest")
+def test_a_longer_context_on_a_rank_that_waits_never_makes_a_step_shorter() -> None:
+    price = compiled(("gpt-oss-120b", "jalapeno-rack", 4, 8, 2), (("overlap", "0.8"),))
+    slowest: Sequences = ((decoding(30_000),) * 3,)
+    before, after = (
+        price.price(rows_of((*slowest, (decoding(context),) * 3), price.caps))[0]
+        for context in (10, 20_000)
+    )
+    assert seconds_of(after) >= seconds_of(before) * ENOUGH
 
 
 # ---- more chips

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,7 +11,21 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from jalapeno import catalogue
-from jalapeno.catalogue import Engine, Gqa, Model, System
+from jalapeno.catalogue import Engine, Gqa, Mla, Model, System
+from jalapeno.cost.operator import (
+    ABSORBED_PAIR,
+    ABSORBED_READ,
+    ABSORBED_ROW,
+    BYTES_READ,
+    CORES,
+    FLOPS_PAIR,
+    FLOPS_READ,
+    FLOPS_ROW,
+    TILE_FLOPS,
+    TILE_ROWS,
+    TILES_ACROSS,
+    USEFUL_PAIR,
+)
 from jalapeno.mapping import Plan, Precision, StepPrice, compile_price
 from jalapeno.mapping.batch import Item, Rows, batch_row, column, columns, growth_row
 from jalapeno.mapping.rates import Rates
@@ -95,6 +110,27 @@ def compiled(world: World, changes: tuple[Change, ...] = ()) -> StepPrice:
     return compile_price(catalogue.model(world[0]), plan_of(world), system, engine)
 
 
+def worker(world: World, slots: int, budget: int, changes: tuple[Change, ...] = ()) -> StepPrice:
+    """The price of a world whose ranks run *slots* sequences and take *budget* tokens a step."""
+    price = compiled(world, changes)
+    return replace(price, plan=replace(price.plan, max_running=slots, max_tokens=budget))
+
+
+def in_one_form(price: StepPrice, absorbed: bool) -> StepPrice:
+    """The same price without a choice for prompts on a latent cache: left as it is, or expanded."""
+    ops = price.arrays.ops.copy()
+    chosen = ops[:, ABSORBED_PAIR] > 0.0
+    if absorbed:
+        ops[chosen, FLOPS_ROW] = ops[chosen, TILE_FLOPS] = ops[chosen, ABSORBED_ROW]
+        for one in (TILE_ROWS, TILES_ACROSS, CORES):
+            ops[chosen, one] = 1.0
+        ops[chosen, FLOPS_PAIR] = ops[chosen, USEFUL_PAIR] = ops[chosen, ABSORBED_PAIR]
+        ops[chosen, FLOPS_READ] = 0.0
+        ops[chosen, BYTES_READ] = ops[chosen, ABSORBED_READ]
+    ops[chosen, ABSORBED_PAIR] = 0.0
+    return replace(price, arrays=price.arrays._replace(ops=ops))
+
+
 def rates_of(world: World) -> Rates:
     """The rates of a world."""
     system, engine = facts_of(world)
@@ -104,6 +140,12 @@ def rates_of(world: World) -> Rates:
 def gqa_of(model: Model) -> Gqa:
     """Its grouped-query attention."""
     assert isinstance(model.attention, Gqa)
+    return model.attention
+
+
+def mla_of(model: Model) -> Mla:
+    """Its latent attention."""
+    assert isinstance(model.attention, Mla)
     return model.attention
 
 

@@ -213,7 +213,7 @@ ODDITIES: tuple[tuple[tuple[str, str], ...], ...] = (
     (("engine.decode_attention_efficiency", "0.001"),),
     (("engine.decode_attention_efficiency", "0.4"),),
     (("engine.decode_attention_efficiency", "0.7"),),
-    (("chip.power.cap", "300 W"),),
+    (("chip.power.cap", "450 W"),),
 )
 """Overrides that bring others to the front: slow attention, or as slow as memory (so that one
 overtakes the other as contexts grow), a clock held down, fast and slow KV transfers."""

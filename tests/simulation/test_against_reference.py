@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 from jalapeno.cost import PARTS
-from jalapeno.simulation import Role, Scenario, simulate
+from jalapeno.mapping import OUTPUTS
+from jalapeno.simulation import Role, Scenario, simulate, start
 from tests.simulation.reference import Reference, only_decode, rows_of
 from tests.simulation.scenes import Scene, closed, plan, poisson, scenes, unified
 
@@ -72,9 +74,18 @@ def test_it_does_so_where_many_short_answers_end_beside_a_long_one() -> None:
     agree(unified(plan("TP1", max_running=3), closed(200, 3, 30, 90, ratio=0.01, seed=3)))
 
 
-def test_it_does_so_where_one_token_answers_wake_an_idle_decode_worker() -> None:
-    pools = ((Role.PREFILL, 1, plan("TP1")), (Role.DECODE, 1, plan("TP1")))
-    scene = Scene(pools=pools, traffic=closed(30, 3, 60, 3, ratio=0.1))
+@pytest.mark.parametrize("osl", [1, 3])
+@pytest.mark.parametrize("transfer", ["0 s", "40 ms"])
+def test_it_does_so_where_one_token_answers_wake_an_idle_decode_worker(
+    osl: int, transfer: str
+) -> None:
+    # They leave as soon as they join, and whoever waits for their slot must be told.
+    pools = ((Role.PREFILL, 2, plan("TP1")), (Role.DECODE, 1, plan("TP1", max_running=1)))
+    scene = Scene(
+        pools=pools,
+        traffic=closed(30, 6, 60, osl, ratio=0.1),
+        overrides=(("engine.transfer_latency", transfer),),
+    )
     agree(scene.scenario())
 
 
@@ -84,8 +95,8 @@ def test_it_does_so_where_requests_wait_for_blocks_at_both_pools() -> None:
     agree(scene.scenario())
 
 
-def test_it_does_so_where_decoding_alone_fills_the_budget() -> None:
-    agree(unified(plan("TP2", max_running=6, max_tokens=4), closed(30, 8, 40, 30, ratio=0.2)))
+def test_it_does_so_where_the_budget_is_one_token_a_slot() -> None:
+    agree(unified(plan("TP2", max_running=6, max_tokens=6), closed(30, 8, 40, 30, ratio=0.2)))
 
 
 def test_it_does_so_where_a_request_comes_exactly_at_a_step_boundary() -> None:
@@ -99,6 +110,25 @@ def test_it_does_so_where_a_request_comes_exactly_at_a_step_boundary() -> None:
     delay = sum(segment.lasts(step) for step in range(3))
     late = agree(unified(here, traffic, delay=f"{delay} ps")).requests[2]
     assert late.times["ready"] == late.times["admitted"] == end - 9 * 10**12 + 2 * delay
+
+
+def test_it_does_so_where_decode_alone_meets_the_power_cap_in_the_midst_of_a_prompt() -> None:
+    # While equal chunks repeat, the price without them changes its slope: a cap that a step of
+    # decode alone reaches halfway, as its context grows.
+    pools = ((Role.UNIFIED, 1, plan("TP1", max_running=2, max_tokens=101)),)
+    scene = Scene(pools=pools, traffic=closed(2, 2, 4000, 90, ratio=0.05))
+    free = replace(scene, overrides=(("chip.power.cap", "100 kW"),)).scenario()
+    mixed = [each for _, each in Reference(free).run().stretches if each.prefill < 101]
+    longest = max((each for each in mixed if each.prefill), key=lambda each: len(each.batches))
+    assert len(longest.batches) > 20
+    halfway = only_decode(longest.batches[len(longest.batches) // 2])
+    price = start(free).prices[0]
+    values, _, _ = price.price(rows_of(halfway, free.model.caps))
+    watts = values[OUTPUTS.index("joules")] / sum(values[:N_PARTS])
+    capped = replace(scene, overrides=(("chip.power.cap", f"{watts} W"),)).scenario()
+    repeated = [each for _, each in agree(capped).stretches if each.prefill == longest.prefill]
+    slopes = {each.decode_growth for each in repeated if len(each.batches) > 5}
+    assert len(slopes) == 2
 
 
 # ---- and to the float price

@@ -121,7 +121,8 @@ def test_more_servers_at_the_same_load_mean_less_waiting() -> None:
 def test_a_decode_pool_with_room_adds_the_transfer_and_nothing_else() -> None:
     server = plan("TP1", max_running=1, max_tokens=64)
     one = queue(1_000, 0.7)
-    pools = ((Role.PREFILL, 1, server), (Role.DECODE, 1, plan("TP1", max_running=500)))
+    room = plan("TP1", max_running=500, max_tokens=500)
+    pools = ((Role.PREFILL, 1, server), (Role.DECODE, 1, room))
     split = Scene(pools=pools, traffic=one.traffic, block_tokens=16).scenario()
     alone, both = simulate(one), simulate(split)
     assert column(both, "prefilled").tolist() == column(alone, "end").tolist()

@@ -205,11 +205,28 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         simulate(small(), tmp_path / "nowhere")
 
 
-def test_a_folder_that_holds_another_run_is_refused(tmp_path: Path) -> None:
-    simulate(small(), tmp_path)
-    message = r": holds the segments of another run: name an empty folder$"
-    with pytest.raises(OutputError, match=message):
-        simulate(small(5), tmp_path)
+def test_a_folder_used_again_has_the_segments_of_the_last_run(tmp_path: Path) -> None:
+    long = start(small(), tmp_path)
+    state = long.state
+    long.state = state._replace(segments=state.segments[:3], energies=state.energies[:3])
+    long.advance()
+    assert simulate(small(5), tmp_path).segment_table().equals(simulate(small(5)).segment_table())
+
+
+def test_a_journal_is_as_it_was_when_it_was_asked_for() -> None:
+    run = start(small())
+    run.advance(10**10)
+    early = run.journal()
+    before = early.segment_table().height
+    run.advance()
+    assert early.segment_table().height == before < run.journal().segment_table().height
+    assert "done" not in set(early.requests["status"])
+
+
+def test_a_journal_of_a_run_that_has_not_begun_has_no_segments() -> None:
+    table = start(small()).journal().segment_table()
+    assert table.height == 0
+    assert table.columns == simulate(small()).segment_table().columns
 
 
 def test_a_run_may_be_longer_than_the_buffer_of_segments() -> None:

@@ -47,8 +47,8 @@ CONSTANTS = (
     Constant("issue_layer_load", 0.0, 60e-6),
     Constant("first_token_delay", 0.0, 0.6),
 )
-"""What is fitted.  Efficiencies of attention follow the matrix's, that of KV reads the memory's.
-The maturity of DeepSeek-R1's kernels is the measure of the others' and stays one;
+"""What is fitted.  The efficiency of KV reads follows the memory's; that of attention kernels is
+published.  The maturity of DeepSeek-R1's kernels is the measure of the others' and stays one;
 ``issue_layer_load`` is fitted as what it adds to a layer at rest."""
 
 CHOSEN = ("overlap", "chip.matrix.tile_rows")
@@ -76,7 +76,7 @@ def constants_of(engine: Engine) -> Floats:
 def engine_with(engine: Engine, values: Sequence[float] | Floats) -> Engine:
     """*engine* with these constants, and what is tied to them."""
     named = dict(zip((constant.path for constant in CONSTANTS), values, strict=True))
-    efficiency, memory = float(named["matrix_efficiency"]), float(named["memory_efficiency"])
+    memory = float(named["memory_efficiency"])
     rest = float(named["issue_layer_rest"])
     maturity = {
         path.removeprefix(MATURITY): float(value)
@@ -85,9 +85,7 @@ def engine_with(engine: Engine, values: Sequence[float] | Floats) -> Engine:
     }
     return replace(
         engine,
-        matrix_efficiency=efficiency,
-        prefill_attention_efficiency=efficiency,
-        decode_attention_efficiency=efficiency,
+        matrix_efficiency=float(named["matrix_efficiency"]),
         memory_efficiency=memory,
         kv_efficiency=memory,
         issue_layer_rest=rest,

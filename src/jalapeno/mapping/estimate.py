@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jalapeno.errors import BadPlan
+from jalapeno.errors import BadPlan, BadScenario
 from jalapeno.mapping.batch import columns
 from jalapeno.mapping.pricing import N_OUTPUTS
 from jalapeno.mapping.steady import Question, split, unified
@@ -20,6 +20,14 @@ class Load:
     concurrency: int
     prompt: float
     output: float
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1 or self.prompt < 1.0 or self.output <= 1.0:
+            raise BadScenario(
+                f"a steady state needs a request in flight, a prompt and more than one token of "
+                f"answer on the mean; got concurrency={self.concurrency}, prompt={self.prompt:g}, "
+                f"output={self.output:g}: simulate such a load instead"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +87,7 @@ def estimate_split(
     moving = load.prompt * back.room.token_bytes / (level.bandwidth * engine.transfer_efficiency)
     delay = engine.first_token_delay + engine.transfer_latency + level.latency + moving
     slots = replicas[1] * back.plan.dp * _slots(back, load.prompt + load.output)
-    rate, tpot, ttft, watts, decoding = split(
+    rate, tpot, ttft, watts, decoding, busy = split(
         _question(front, load),
         _question(back, load),
         float(load.concurrency),
@@ -88,6 +96,9 @@ def estimate_split(
         float(slots),
         delay,
     )
+    resting = replicas[0] * front.plan.chips * max(0.0, 1.0 - busy)
+    resting += max(0.0, replicas[1] - max(1.0, decoding)) * back.plan.chips
+    watts += resting * system.chip.power.idle
     return _steady(chips, rate, (tpot, ttft), decoding, (watts, load))
 
 

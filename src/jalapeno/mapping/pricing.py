@@ -296,10 +296,11 @@ def wait_for_slowest(ranks: Array, first: Array, slope: Array) -> int:
 
 @compiled
 def expose_communication(first: Array, slope: Array) -> int:
-    """Communication hides behind the engines' work, and no more of it than there is of that."""
+    """Communication hides behind the engines' work on the slowest rank, and no more of it than
+    there is of that."""
     hidden = first[BUSY + 3] - first[COMMUNICATION]
-    work = first[MATRIX] + first[VECTOR] + first[MEMORY]
-    grown = slope[MATRIX] + slope[VECTOR] + slope[MEMORY]
+    work = first[MATRIX] + first[VECTOR] + first[MEMORY] + first[IMBALANCE]
+    grown = slope[MATRIX] + slope[VECTOR] + slope[MEMORY] + slope[IMBALANCE]
     if hidden <= work:
         return steps_until_crossing(work - hidden, -grown)
     first[COMMUNICATION] += hidden - work

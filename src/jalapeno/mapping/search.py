@@ -44,7 +44,7 @@ def layouts(chips: int) -> Iterator[tuple[int, int, int]]:
     if chips > 1:
         yield chips, chips, 1
     for tp in (1, 2, 4, 8):
-        if tp < chips:
+        if tp < chips and chips % tp == 0:
             yield tp, chips, chips // tp
 
 

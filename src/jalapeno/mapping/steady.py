@@ -66,23 +66,20 @@ def fill_decode(ask: Question, busy: int, each: float) -> None:
 
 @compiled
 def add_prompts(ask: Question, ranks: int, chunk: float) -> None:
-    """The first *ranks* ranks also take a chunk of *chunk* tokens, at the mean place in a prompt.
-
-    Over a prompt of P tokens in equal chunks of T, the mean chunk has ``P T / 2`` pairs.
-    """
-    finishing = chunk / ask.prompt
-    cached = 0.5 * (ask.prompt - chunk)
+    """The first *ranks* ranks also take a chunk of *chunk* tokens, each at another place of its
+    prompt: evenly spread, because the rank that is furthest sets the time."""
     for rank in range(ranks):
         row = ask.rows[rank]
+        cached = (ask.prompt - chunk) * (rank + 0.5) / ranks
         row[batch.TOKENS] += chunk
         row[batch.PREFILL] = chunk
-        row[batch.SAMPLED] += finishing
+        row[batch.SAMPLED] += chunk / ask.prompt
         for index in range(1 + len(ask.caps)):
-            cap = UNCAPPED if index == 0 else ask.caps[index - 1]
-            seen = min(ask.prompt, float(cap))
-            whole = 0.5 * seen * seen + seen * (ask.prompt - seen)
-            row[column(index, batch.PREFILL_PAIRS)] = whole * finishing
-            row[column(index, batch.PREFILL_READS)] = chunk + min(cached, float(cap))
+            cap = float(UNCAPPED if index == 0 else ask.caps[index - 1])
+            below = min(max(cap - cached, 0.0), chunk)
+            pairs = below * (cached + 0.5 * below) + (chunk - below) * cap
+            row[column(index, batch.PREFILL_PAIRS)] = pairs
+            row[column(index, batch.PREFILL_READS)] = chunk + min(cached, cap)
 
 
 @compiled
@@ -105,15 +102,15 @@ def unified_at(
 ) -> tuple[float, float, float, float, float]:
     """(requests/s a rank, TPOT, prefill time, joules a step, share of steps with a chunk).
 
-    With *each* sequences decoding on each of *busy* ranks; a prompt in progress sees *others* of
-    them (arrival theorem).  A step holds a chunk with probability q on every rank and the slowest
+    With *each* sequences decoding on each of *busy* ranks; a request sees *others* of them, and
+    their prompts (arrival theorem).  A step holds a chunk with probability q on every rank and the slowest
     rank sets the time, so a step is mixed with probability ``1 - (1 - q)^busy``.
     """
     steps = max(ask.output - 1.0, 1e-9)
     chunks = math.ceil(ask.prompt / max(1.0, ask.budget - each))
     fill_decode(ask, busy, max(1.0, each))
     alone, alone_joules = step(ask)
-    share = min(1.0, each * chunks / steps)
+    share = min(1.0, each * others * chunks / steps)
     mixed_share = 1.0 - (1.0 - share) ** busy
     together = max(1, int(busy * share / max(mixed_share, 1e-12) + 0.5))
     fill_decode(ask, busy, each * others)
@@ -174,8 +171,9 @@ def split(
     workers: float,
     slots: float,
     delay: float,
-) -> tuple[float, float, float, float, float]:
-    """(requests/s, TPOT, TTFT, joules/s of all, decoding) of split pools.
+) -> tuple[float, float, float, float, float, float]:
+    """(requests/s, TPOT, TTFT, joules/s at work, decoding, prefill's share of time at work) of
+    split pools.
 
     *servers*: prefill ranks; *workers*: decode workers with *slots* slots in all; *delay*: seconds
     outside both.  Prefill is a queue of one server that many times as fast, and a delay for the
@@ -198,4 +196,4 @@ def split(
     rate = max(low / (steps * tpot), 1e-12)
     busy_workers = min(workers, max(1.0, low))
     watts = rate * prompt_joules / len(front.rows) + busy_workers * step_joules / tpot
-    return rate, tpot, max(0.0, flight - low) / rate, watts, low
+    return rate, tpot, max(0.0, flight - low) / rate, watts, low, rate * service / servers

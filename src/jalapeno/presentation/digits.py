@@ -12,7 +12,7 @@ PLAIN = range(-4, 6)
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Return *value* with *digits* significant ones, and whole from there on: ``85,448``, ``0.690``.
+    """Return *value* with *digits* significant ones or more, never fewer: ``85,448``, ``0.690``.
 
     Trailing zeros stay, for they were computed.  What is not finite is "–".
     """
@@ -42,8 +42,8 @@ def percent(share: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """Return a ratio: ``1.90×``."""
-    return f"{ratio:.2f}×" if math.isfinite(ratio) else UNDEFINED
+    """Return a ratio: ``1.90×``, ``104×``."""
+    return f"{number(ratio)}×" if math.isfinite(ratio) else UNDEFINED
 
 
 def counted(count: int, thing: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
@@ -109,6 +110,15 @@ def _swap(hidden: Path, target: Path) -> None:
     except BaseException:
         (hidden / "old").rename(target)
         raise
+
+
+def check_file(path: Path) -> None:
+    """Raise :class:`OutputError` where *path* could not be written: before long work, not after."""
+    with writing(path):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=path.parent).close()
 
 
 def write_file(path: Path, content: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from jalapeno.catalogue import Fact, Facts, override
@@ -12,21 +12,6 @@ from jalapeno.simulation.scenario import ROOTS, from_json, to_json
 
 WITHOUT_EFFECT = ("engine.formats", "engine.default_tokens")
 """Facts that a scenario's plans were made from: replaced there, they would change nothing."""
-
-
-def assignments(texts: Iterable[str]) -> dict[str, str]:
-    """Read ``path=value`` texts; :class:`UsageError` for what is not one, or names a path twice."""
-    found: dict[str, str] = {}
-    for text in texts:
-        path, sign, value = (part.strip() for part in text.partition("="))
-        if not (path and sign and value):
-            raise UsageError(
-                f"--set {text}: write path=value, as in --set chip.hbm.bandwidth='20 TB/s'"
-            )
-        if path in found:
-            raise UsageError(f"--set {path}: given twice")
-        found[path] = value
-    return found
 
 
 def overridden(scenario: Scenario, values: Mapping[str, str]) -> Scenario:

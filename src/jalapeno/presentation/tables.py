@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from rich import box
+from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -24,10 +26,20 @@ class Table:
     title: str
     headers: tuple[str, ...]
     align: str
-    """A letter a column: ``l`` for words, ``r`` for numbers."""
+    """A letter a column: ``l`` for words, ``r`` for numbers, ``k`` for words kept on one line."""
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
     """A sentence below."""
+
+    def columns(self, places: Sequence[int], title: str) -> Table:
+        """The same rows with only the columns at these *places*."""
+        return replace(
+            self,
+            title=title,
+            headers=tuple(self.headers[place] for place in places),
+            align="".join(self.align[place] for place in places),
+            rows=tuple(tuple(row[place] for place in places) for row in self.rows),
+        )
 
     def __post_init__(self) -> None:
         widths = {len(self.headers), len(self.align), *(len(row) for row in self.rows)}
@@ -46,28 +58,27 @@ def kind_style(word: str) -> str:
     return styles.get(word[:1], "") if word[1:2] == " " else ""
 
 
-def to_rich(table: Table) -> RichTable:
+def to_rich(table: Table) -> Group:
     """Return *table* for a terminal.  Too narrow a one folds words; nothing is cut off."""
-    drawn = RichTable(
-        title=Text(table.title, style="bold"),
-        title_justify="left",
-        caption=Text(table.note, style="dim") if table.note else None,
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     for header, side in zip(table.headers, table.align, strict=True):
         drawn.add_column(
-            Text(header), justify="right" if side == "r" else "left", overflow="fold"
+            Text(header),
+            justify="right" if side == "r" else "left",
+            overflow="fold",
+            no_wrap=side == "k",
         )
     for row in table.rows:
         drawn.add_row(*(Text(cell, style=kind_style(cell)) for cell in row))
-    return drawn
+    # outside of the table, for inside they would be folded to its width
+    above = [Text(table.title, style="bold")] if table.title else []
+    below = [Text(f"{table.note}\n", style="dim")] if table.note else []
+    return Group(*above, drawn, *below)
 
 
 def to_markdown(table: Table, level: int = 3) -> str:
     """Return *table* for a page, under a heading of *level*; no heading where it has no title."""
-    sides = {"l": ":--", "r": "--:"}
+    sides = {"l": ":--", "k": ":--", "r": "--:"}
     lines = [f"{'#' * level} {table.title}", ""] if table.title else []
     lines += [_line(table.headers), "|" + "|".join(sides[side] for side in table.align) + "|"]
     lines += [_line(row) for row in table.rows]
