@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jalapeno.errors import BadPlan
+from jalapeno.errors import BadPlan, BadScenario
 from jalapeno.mapping import Load, SteadyState, StepPrice, estimate
 from jalapeno.units import render
 from tests.mapping.oracle import seconds_of
@@ -162,7 +162,6 @@ def test_split_pools_draw_no_more_than_the_cap(pools: Deployment, load: Load) ->
     assert 0.0 < steady(pools, load).watts_per_chip <= power.cap * (1 + 1e-9)
 
 
-@pytest.mark.xfail(reason="prefill and decode workers that wait draw nothing, not idle power")
 def test_split_pools_that_hardly_work_draw_idle_power() -> None:
     world: World = ("gpt-oss-120b", "gb200-nvl72", 4, 4, 1)
     state = steady(((world, 3, 1), (world, 5, 8)), benchmark(1))
@@ -265,7 +264,6 @@ def test_one_request_alone_waits_for_its_own_prompt(world: World) -> None:
     assert state.ttft == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.xfail(reason="its own prompt is counted among those that interrupt its tokens")
 @pytest.mark.parametrize("world", WORLDS, ids=str)
 def test_one_request_alone_takes_its_tokens_uninterrupted(world: World) -> None:
     state = estimate((worker(world, 8, 8192),), (1,), ONE)
@@ -287,14 +285,9 @@ def test_so_it_does_in_a_decode_pool(world: World) -> None:
     assert state.ttft == pytest.approx(delay + alone(world)[0], rel=1e-3)
 
 
-@pytest.mark.xfail(reason="of a request without steps to decode nothing is known")
-def test_answers_of_one_token_are_requests_too() -> None:
-    world: World = ("gpt-oss-120b", "gb200-nvl72", 4, 4, 1)
-    state = steady(((world, 1, 64),), Load(concurrency=1, prompt=2000.0, output=1.0))
-    price = worker(world, 64, 2112)
-    expected = price.engine.first_token_delay + alone(world)[0]
-    assert state.e2e == pytest.approx(expected, rel=1e-3)
-    assert state.requests_per_s * state.e2e == pytest.approx(1.0)
+def test_answers_of_one_token_have_no_steady_state_of_decode() -> None:
+    with pytest.raises(BadScenario, match=r"more than one token of answer .* output=1: simulate"):
+        Load(concurrency=1, prompt=2000.0, output=1.0)
 
 
 # ---- what is no deployment

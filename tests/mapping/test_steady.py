@@ -281,9 +281,10 @@ def test_split_pools_account_for_every_request_and_exceed_neither_pool(
     front, back = (asked(compiled(world), 2000, 200) for world in pair)
     servers, workers, slots = (float(count) for count in pools)
     service = prefill_at(front)[0]
-    rate, tpot, ttft, watts, decoding_now = split(
+    rate, tpot, ttft, watts, decoding_now, busy = split(
         front, back, float(flight), servers, workers, slots, delay
     )
+    assert busy == pytest.approx(rate * service / servers)
     assert rate * (ttft + 199 * tpot) == pytest.approx(flight, rel=1e-9)
     assert rate * service <= servers * (1 + 1e-6)
     assert rate * 199 * tpot == pytest.approx(decoding_now, rel=1e-9)

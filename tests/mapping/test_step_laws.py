@@ -238,7 +238,6 @@ def test_a_cap_just_above_the_static_draw_is_met() -> None:
     assert joules_of(first) / seconds_of(first) == pytest.approx(263.0)
 
 
-@pytest.mark.xfail(reason="hides behind the work of the mean rank, not of the slowest")
 def test_a_longer_context_on_a_rank_that_waits_never_makes_a_step_shorter() -> None:
     price = compiled(("gpt-oss-120b", "jalapeno-rack", 4, 8, 2), (("overlap", "0.8"),))
     slowest: Sequences = ((decoding(30_000),) * 3,)

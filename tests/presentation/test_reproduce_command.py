@@ -17,6 +17,7 @@ import pytest
 
 from jalapeno.analysis.reproduction import Outcome, Reproduction
 from jalapeno.errors import DoesNotFit
+from jalapeno.metrics import measure
 from jalapeno.presentation import pictures
 from jalapeno.presentation.reproduce_command import OURS
 from jalapeno.presentation.runs import RUN_FILES
@@ -31,12 +32,12 @@ def playing(made: Reproduction, also: tuple[Outcome, ...] = ()) -> Reproduce:
     """A function that hands out journals made by hand and returns *made*."""
 
     def reproduce(
-        on_run: Callable[[str, Journal], None], on_progress: Callable[[str, int, int], None]
+        on_run: Callable[[Outcome, Journal], None], on_progress: Callable[[str, int, int], None]
     ) -> Reproduction:
         runs = [*outcomes(made).values(), *also]
         for done, run in enumerate(runs):
             on_progress("runs", done, len(runs))
-            on_run(run.name, journal(run.scenario))
+            on_run(run, journal(run.scenario))
         return made
 
     return reproduce
@@ -202,9 +203,9 @@ def test_a_second_reproduction_replaces_the_first(
 
 
 def test_an_error_half_way_leaves_nothing(call: Call, install: Install, tmp_path: Path) -> None:
-    def reproduce(on_run: Callable[[str, Journal], None], on_progress: object) -> Reproduction:
+    def reproduce(on_run: Callable[[Outcome, Journal], None], on_progress: object) -> Reproduction:
         run = next(iter(outcomes(small()).values()))
-        on_run(run.name, journal(run.scenario))
+        on_run(run, journal(run.scenario))
         assert list(tmp_path.rglob("requests.parquet"))
         raise DoesNotFit("kimi-k2.5 needs 600 GB, there are 216: more chips")
 
@@ -221,9 +222,9 @@ def test_an_interrupt_half_way_leaves_what_was_there(
     assert small_run(call, install, tmp_path).code == 0
     before = (tmp_path / "out" / "report.md").read_bytes()
 
-    def reproduce(on_run: Callable[[str, Journal], None], on_progress: object) -> Reproduction:
+    def reproduce(on_run: Callable[[Outcome, Journal], None], on_progress: object) -> Reproduction:
         run = next(iter(outcomes(small()).values()))
-        on_run(run.name, journal(run.scenario))
+        on_run(run, journal(run.scenario))
         raise KeyboardInterrupt
 
     install(reproduce)
@@ -295,11 +296,11 @@ def test_raw_logs_of_another_scenario_are_a_bug_of_ours(
 ) -> None:
     made = small()
 
-    def reproduce(on_run: Callable[[str, Journal], None], on_progress: object) -> Reproduction:
+    def reproduce(on_run: Callable[[Outcome, Journal], None], on_progress: object) -> Reproduction:
         first, second, *rest = outcomes(made).values()
-        on_run(first.name, journal(second.scenario))
+        on_run(first, journal(second.scenario))
         for run in (second, *rest):
-            on_run(run.name, journal(run.scenario))
+            on_run(run, journal(run.scenario))
         return made
 
     install(reproduce)
@@ -316,10 +317,11 @@ def test_a_broken_law_is_shown_kept_and_ends_with_1(
 ) -> None:
     made = small()
 
-    def reproduce(on_run: Callable[[str, Journal], None], on_progress: object) -> Reproduction:
+    def reproduce(on_run: Callable[[Outcome, Journal], None], on_progress: object) -> Reproduction:
         for run in outcomes(made).values():
             log = journal(run.scenario)
-            on_run(run.name, replace(log, requests=log.requests.with_columns(pl.col("output") + 1)))
+            log = replace(log, requests=log.requests.with_columns(pl.col("output") + 1))
+            on_run(Outcome(run.name, run.scenario, measure(log)), log)
         return made
 
     install(reproduce)

@@ -27,11 +27,10 @@ from jalapeno.analysis.reproduction import (
     RowResult,
 )
 from jalapeno.catalogue import Claim, Row
-from jalapeno.mapping.search import Candidate
 from jalapeno.metrics import measure
 from jalapeno.simulation import Journal, Scenario, simulate
 
-OnRun = Callable[[str, Journal], None]
+OnRun = Callable[[Outcome, Journal], None]
 OnProgress = Callable[[str, int, int], None]
 WORKERS = 2
 """Threads that simulate side by side; the compiled loop lets go of the interpreter."""
@@ -53,7 +52,7 @@ class Bench:
         with ThreadPoolExecutor(WORKERS) as pool:
             self.on_progress(stage, 0, len(jobs))
             for done, (outcome, journal) in enumerate(pool.map(_job, jobs), 1):
-                self.on_run(outcome.name, journal)
+                self.on_run(outcome, journal)
                 self.on_progress(stage, done, len(jobs))
                 outcomes.append(outcome)
         return outcomes
@@ -76,7 +75,7 @@ class Bench:
                     done += 1
                     self.on_progress(stage, done, len(flat))
                 outcome, journal = _best_within(tried, limit)
-                self.on_run(outcome.name, journal)
+                self.on_run(outcome, journal)
                 chosen.append(outcome)
         return chosen
 
@@ -97,7 +96,7 @@ def _best_within(tried: list[tuple[Outcome, Journal]], limit: float) -> tuple[Ou
 def reproduce(on_run: OnRun, on_progress: OnProgress) -> Reproduction:
     """Simulate references and Jalapeño on the published workload.
 
-    *on_run* gets every run's name and journal, *on_progress* the stage and how much of it is done.
+    *on_run* gets every run's outcome and journal, *on_progress* the stage and how much of it is done.
     """
     bench = Bench(on_run, on_progress)
     claims = [catalogue.claim(name) for name in catalogue.names("claims")]
@@ -115,7 +114,7 @@ def reproduce(on_run: OnRun, on_progress: OnProgress) -> Reproduction:
     comparisons = tuple(
         _compare(hunted.claim, runs, results) for hunted, runs in zip(hunts, quoted, strict=True)
     )
-    drawn = bench.run("Jalapeño's frontier", list(_frontier_jobs(hunts)))
+    drawn = bench.run("Jalapeño's frontier", list(_frontier_jobs(hunts, quoted)))
     on_progress("leave one out", 0, 1)
     left_out = leave_one_out(comparisons)
     on_progress("leave one out", 1, 1)
@@ -153,15 +152,16 @@ def _quoted(bench: Bench, hunts: Sequence[Hunt]) -> list[list[Outcome]]:
     return [chosen[size * number : size * (number + 1)] for number in range(len(hunts))]
 
 
-def _frontier_jobs(hunts: Sequence[Hunt]) -> Iterable[tuple[str, Scenario]]:
-    for hunted in hunts:
+def _frontier_jobs(
+    hunts: Sequence[Hunt], quoted: Sequence[Sequence[Outcome]]
+) -> Iterable[tuple[str, Scenario]]:
+    """Runs along each curve, those left out that are quoted anyway."""
+    for hunted, runs in zip(hunts, quoted, strict=True):
+        known = {run.scenario.digest for run in runs}
         for number, item in enumerate(frontier(hunted, FRONTIER_POINTS), 1):
-            name = f"{hunted.claim.system}/{hunted.claim.model}/frontier-{number}"
-            yield name, _scenario(hunted, item)
-
-
-def _scenario(hunted: Hunt, item: Candidate) -> Scenario:
-    return scenario_of_candidate(hunted.trees, item)
+            scenario = scenario_of_candidate(hunted.trees, item)
+            if scenario.digest not in known:
+                yield f"{hunted.claim.system}/{hunted.claim.model}/frontier-{number}", scenario
 
 
 def _row_result(row: Row, outcome: Outcome) -> RowResult:

@@ -42,7 +42,9 @@ BUSY = N_PARTS
 JOULES = N_PARTS + len(RESOURCES)
 N_OUTPUTS = len(OUTPUTS)
 MATRIX, VECTOR, MEMORY, COMMUNICATION, ISSUED, IMBALANCE, THROTTLE = range(N_PARTS)
-FOREVER = 2**40
+FOREVER = 2**11
+"""Steps a price holds at the most: parts are rounded once a segment, and over this many steps
+what rounding their growth loses stays below a millionth of a step."""
 SCALARS = (
     "chips_rank",
     "layers_rest",
@@ -95,7 +97,7 @@ def steps_until_crossing(gap: float, closing: float) -> int:
     if closing <= 0.0:
         return FOREVER
     ratio = gap / closing
-    return FOREVER if ratio > 1e11 else int(ratio) + 1
+    return FOREVER if ratio >= FOREVER else int(ratio) + 1
 
 
 @compiled

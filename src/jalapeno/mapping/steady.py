@@ -102,16 +102,17 @@ def unified_at(
 ) -> tuple[float, float, float, float, float]:
     """(requests/s a rank, TPOT, prefill time, joules a step, share of steps with a chunk).
 
-    With *each* sequences decoding on each of *busy* ranks; a request sees *others* of them, and
-    their prompts (arrival theorem).  A step holds a chunk with probability q on every rank and the slowest
-    rank sets the time, so a step is mixed with probability ``1 - (1 - q)^busy``.
+    With *each* sequences decoding on each of *busy* ranks; on its own rank a request sees
+    *others* of them and of their prompts (arrival theorem).  A rank's step holds a chunk of one
+    prompt with probability q, and the slowest of n ranks sets the time, so a step is mixed with
+    ``1 - (1 - q others) (1 - q)^(n - 1)``.
     """
     steps = max(ask.output - 1.0, 1e-9)
     chunks = math.ceil(ask.prompt / max(1.0, ask.budget - each))
     fill_decode(ask, busy, max(1.0, each))
     alone, alone_joules = step(ask)
-    share = min(1.0, each * others * chunks / steps)
-    mixed_share = 1.0 - (1.0 - share) ** busy
+    share = min(1.0, each * chunks / steps)
+    mixed_share = 1.0 - (1.0 - share * others) * (1.0 - share) ** (busy - 1)
     together = max(1, int(busy * share / max(mixed_share, 1e-12) + 0.5))
     fill_decode(ask, busy, each * others)
     add_prompts(ask, min(together, busy), ask.prompt / chunks)

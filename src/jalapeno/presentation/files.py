@@ -121,7 +121,7 @@ def check_file(path: Path) -> None:
         tempfile.TemporaryFile(dir=path.parent).close()
 
 
-def write_file(path: Path, content: str) -> None:
+def write_file(path: Path, content: str | bytes) -> None:
     """Write one file, whole or not at all; its folder is made if need be."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -129,5 +129,5 @@ def write_file(path: Path, content: str) -> None:
             prefix=f".{path.name}-", suffix=".partial", dir=path.parent
         ) as hidden:
             new = Path(hidden) / path.name
-            new.write_text(content, "utf-8")
+            new.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
             new.replace(path)

@@ -60,7 +60,9 @@ def docs_page(reproduction: Reproduction, runs: Sequence[Outcome]) -> str:
     """The same tables as a page of the documentation."""
     made = (
         "`jalapeno reproduce --docs FILE` writes this page; nothing on it is typed by hand. "
-        "Pictures and raw logs are in the folder that the same command writes.\n"
+        "Raw logs are in the folder that the same command writes.\n\n"
+        "![Throughput per kilowatt against speed a user](frontier.png)\n\n"
+        "![Where the time of the quoted runs goes](attribution.png)\n"
     )
     return _page(DOCS_HEADING, made, reproduction, runs)
 

@@ -46,14 +46,16 @@ def reproduce_command(
     with atomic_folder(out, OURS) as folder:
         runs: dict[str, Outcome] = {}
         with stages() as progress:
-            reproduction = reproduce(lambda name, run: _keep(folder, runs, name, run), progress)
+            reproduction = reproduce(lambda run, log: _keep(folder, runs, run, log), progress)
         _check_logged(reproduction, runs)
         found = list(runs.values())
         data = reproduction_json(reproduction, found)
-        _write(folder, reproduction, found)
+        drawn = _write(folder, reproduction, found)
         folder.write(DATA, to_json(data))
     if docs is not None:
         write_file(docs, docs_page(reproduction, found))
+        for name, picture in drawn.items():
+            write_file(docs.parent / name, picture)
     if as_json:
         show_json(data)
     else:
@@ -63,14 +65,13 @@ def reproduce_command(
         require(run.report.checks)
 
 
-def _keep(folder: Folder, runs: dict[str, Outcome], name: str, journal: Journal) -> None:
+def _keep(folder: Folder, runs: dict[str, Outcome], run: Outcome, journal: Journal) -> None:
     """Write the raw logs of a run as soon as there are any, and remember its report."""
-    from jalapeno.analysis.reproduction import Outcome
-    from jalapeno.metrics import measure
     from jalapeno.presentation.runs import write_run
 
-    runs[name] = Outcome(name, journal.scenario, measure(journal))
-    write_run(folder, journal, runs[name].report, f"{RUNS}/{name}/")
+    if journal.scenario.digest == run.report.digest:
+        runs[run.name] = run
+        write_run(folder, journal, run.report, f"{RUNS}/{run.name}/")
 
 
 def _check_logged(reproduction: Reproduction, runs: dict[str, Outcome]) -> None:
@@ -84,7 +85,10 @@ def _check_logged(reproduction: Reproduction, runs: dict[str, Outcome]) -> None:
             raise LawBroken(f"the raw logs of {outcome.name!r} are missing or of another scenario")
 
 
-def _write(folder: Folder, reproduction: Reproduction, runs: list[Outcome]) -> None:
+def _write(
+    folder: Folder, reproduction: Reproduction, runs: list[Outcome]
+) -> dict[str, str | bytes]:
+    """Write report and pictures; returns the pictures that a page of the documentation shows."""
     from jalapeno.presentation import frontier, time_bars
     from jalapeno.presentation.pictures import html, png, svg
     from jalapeno.presentation.report_md import report_page
@@ -93,9 +97,11 @@ def _write(folder: Folder, reproduction: Reproduction, runs: list[Outcome]) -> N
     page, *pictures = PICTURES
     contents: list[str | bytes] = [svg(curves), png(curves), svg(bars), png(bars)]
     folder.write(page, html(curves, frontier.TITLE))
-    for name, content in zip(pictures, contents, strict=True):
+    made = dict(zip(pictures, contents, strict=True))
+    for name, content in made.items():
         folder.write(name, content)
     folder.write(REPORT, report_page(reproduction, runs))
+    return {name: content for name, content in made.items() if name.endswith(".png")}
 
 
 def _say_where(out: Path, docs: Path | None) -> None:

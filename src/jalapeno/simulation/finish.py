@@ -87,10 +87,9 @@ def advance_decoding(state: State, rank: int, steps: int) -> None:
         heap, capped = state.short[rank, cap], state.capped[rank, cap]
         capped[0] += steps * capped[1]
         while capped[2] > 0 and heap[0] >> REQUEST_BITS <= counter:
-            request = pop(heap, capped[2]) & REQUEST_MASK
+            pop(heap, capped[2])
             capped[2] -= 1
-            if requests[request, c.STATUS] == c.DECODING:
-                capped[1] -= 1
+            capped[1] -= 1
     finish = state.finish[rank]
     while ranks[rank, c.R_HEAP] > 0 and finish[0] >> REQUEST_BITS == counter:
         request = pop(finish, ranks[rank, c.R_HEAP]) & REQUEST_MASK

@@ -9,12 +9,11 @@ from jalapeno.mapping.pricing import N_OUTPUTS, price_rows
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.clock import elapsed, round_picoseconds
 from jalapeno.simulation.finish import complete
-from jalapeno.simulation.heap import pop, push, replay
+from jalapeno.simulation.heap import push, replay
 from jalapeno.simulation.seat import append, dispatch, take_first
 from jalapeno.simulation.state import REQUEST_BITS, State
 
 N_PARTS = len(PARTS)
-REQUEST_MASK = (1 << REQUEST_BITS) - 1
 
 
 @compiled
@@ -44,8 +43,9 @@ def begin_decoding(state: State, rank: int, request: int) -> None:
         if reads < state.caps[cap]:
             capped[1] += 1
             full = counter + state.caps[cap] - reads
-            push(state.short[rank, cap], capped[2], (full << REQUEST_BITS) | request)
-            capped[2] += 1
+            if full <= done:  # it fills the window before it is done
+                push(state.short[rank, cap], capped[2], (full << REQUEST_BITS) | request)
+                capped[2] += 1
 
 
 @compiled
@@ -76,9 +76,6 @@ def next_knot(state: State, rank: int) -> int:
         steps = (state.finish[rank, 0] >> REQUEST_BITS) - ranks[rank, c.R_COUNTER]
     for cap in range(len(state.caps)):
         heap, capped = state.short[rank, cap], state.capped[rank, cap]
-        while capped[2] > 0 and state.requests[heap[0] & REQUEST_MASK, c.STATUS] == c.DONE:
-            pop(heap, capped[2])
-            capped[2] -= 1
         if capped[2] > 0:
             steps = min(steps, (heap[0] >> REQUEST_BITS) - ranks[rank, c.R_COUNTER])
     return int(steps)

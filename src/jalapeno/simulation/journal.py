@@ -18,6 +18,11 @@ class KeptSegments:
 
     frames: list[pl.DataFrame] = field(default_factory=list)
 
+    @property
+    def empty(self) -> bool:
+        """Whether no batch has come yet."""
+        return not self.frames
+
     def add(self, frame: pl.DataFrame) -> None:
         """Take one more batch."""
         self.frames.append(frame)
@@ -38,12 +43,17 @@ class StoredSegments:
     folder: Path
     count: int = 0
 
+    @property
+    def empty(self) -> bool:
+        """Whether no batch has come yet."""
+        return not self.count
+
     def add(self, frame: pl.DataFrame) -> None:
         """Write one more batch."""
         path = self._path(self.count)
         try:
             frame.write_parquet(path, compression="zstd", compression_level=1)
-        except OSError as error:
+        except (OSError, pl.exceptions.ComputeError) as error:  # polars' word for a full disk
             raise OutputError(f"{path}: cannot be written: {error}") from error
         self.count += 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,8 @@ class Scenario:
                 "pools must be one unified, or prefill then decode; "
                 f"got {', '.join(roles) or 'none'}"
             )
+        if not 0 <= self.seed < 2**64:
+            raise BadScenario(f"seed must be in [0, 2^64), got {self.seed}")
         chips = sum(pool.chips for pool in self.pools)
         if chips > self.system.chips:
             raise BadPlan(
@@ -182,11 +184,21 @@ def from_json(data: Any, where: str = "scenario") -> Scenario:
             arrivals=kinds[kind](**arrivals),
             requests=data["traffic"]["requests"],
         )
-        trees = {root: data[root] for root in ROOTS}
+        trees = {root: dict(data[root].items()) for root in ROOTS}
         seed = data["seed"]
+        _whole({"seed": seed})
+        for shape in (traffic, traffic.lengths, traffic.arrivals, *pools, *(p.plan for p in pools)):
+            _whole({f.name: getattr(shape, f.name) for f in fields(shape) if f.type == "int"})
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise BadScenario(f"{where}: missing, unknown or mistyped entry: {error}") from error
     return scenario_of(trees, pools, traffic, seed)
+
+
+def _whole(numbers: Mapping[str, object]) -> None:
+    """Raise TypeError for a count that is none: JSON has one sort of number for all."""
+    for name, value in numbers.items():
+        if type(value) is not int:
+            raise TypeError(f"{name} must be a whole number, got {value!r}")
 
 
 def _pool(item: Mapping[str, Any]) -> Pool:

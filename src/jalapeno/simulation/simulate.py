@@ -48,7 +48,7 @@ class Run:
 
     def _flush(self) -> None:
         count = int(self.state.clock[c.C_SEGMENTS])
-        if not count:
+        if not count and not self.segments.empty:
             return
         self.segments.add(segment_frame(self.state.segments[:count], self.state.energies[:count]))
         self.state.clock[c.C_SEGMENTS] = 0

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jalapeno.errors import BadScenario
+from jalapeno.simulation.columns import NEVER, PICOSECONDS
 
 Integers = npt.NDArray[np.int64]
 
@@ -37,6 +38,8 @@ class Lengths:
             )
         if not 0.0 < self.ratio <= 1.0:
             raise BadScenario(f"lengths: ratio must be in (0, 1], got {self.ratio}")
+        if not 0 <= self.seed < 2**32:
+            raise BadScenario(f"lengths: seed must be in [0, 2^32), got {self.seed}")
 
     def draw(self, count: int) -> tuple[Integers, Integers]:
         """(prompt tokens, answer tokens) of *count* requests, template included."""
@@ -76,9 +79,16 @@ class Poisson:
         """Arrival times of *count* requests, picoseconds."""
         stream = np.random.Generator(np.random.Philox(key=[seed, ARRIVALS]))
         gaps = stream.exponential(1.0 / self.rate, size=count)
-        return np.rint(np.cumsum(gaps) * 1e12).astype(np.int64)
+        times = np.rint(np.cumsum(gaps) * PICOSECONDS)
+        if times[-1] >= NEVER:
+            raise BadScenario(
+                f"the last of {count:,} requests would come after {times[-1] / DAY:,.0f} days; "
+                f"the clock ends after {NEVER / DAY:.0f}: raise the rate or send fewer"
+            )
+        return times.astype(np.int64)
 
 
+DAY = 86_400 * PICOSECONDS
 ARRIVALS = 1
 """Purpose of the random stream of arrivals (one counter-based stream a purpose)."""
 
