@@ -130,7 +130,7 @@ def test_communication_hides_behind_work_and_no_more_of_it_than_there_is(
     price = compiled(world, (("overlap", overlap),))
     first, _, _ = price.price(rows_of(sequences, price.caps))
     parts, link = parts_of(first), busy_of(first)["link"]
-    work = parts["matrix"] + parts["vector"] + parts["memory"]
+    work = parts["matrix"] + parts["vector"] + parts["memory"] + parts["imbalance"]
     shown = max((1 - float(overlap)) * link, link - work)
     assert parts["communication"] == pytest.approx(shown, rel=1e-9, abs=1e-18)
 

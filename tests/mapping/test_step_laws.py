@@ -174,7 +174,10 @@ def faster(world: World, name: str, factor: float) -> tuple[Change, ...]:
         return ()
     value = facts[name].value
     assert isinstance(value, float)
-    return ((name, render(value * factor, SPEEDS.get(name, "s"))),)
+    unit = SPEEDS.get(name, "s")
+    better = value * factor
+    # nothing achieves more than all of its peak
+    return ((name, render(min(better, 1.0) if unit == "" and value <= 1.0 else better, unit)),)
 
 
 @FEW

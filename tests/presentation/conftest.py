@@ -36,6 +36,8 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     """``call("list", "chips")`` runs ``jalapeno list chips``."""
     before = signal.getsignal(signal.SIGTERM)
 
+    monkeypatch.delenv("COLUMNS", raising=False)  # as wide as a page where nobody says
+
     def run(*arguments: object) -> Called:
         monkeypatch.setattr(sys, "argv", ["jalapeno", *map(str, arguments)])
         with pytest.raises(SystemExit) as end:

@@ -214,7 +214,7 @@ def test_one_file_is_replaced_or_stays(tmp_path: Path, monkeypatch: pytest.Monke
     def full(self: Path, *_: object) -> int:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(OutputError, match=r"page\.md: cannot be written: No space left"):
         write_file(page, "third")
     assert page.read_text() == "second"

@@ -171,9 +171,12 @@ def test_the_docs_have_the_same_tables_under_another_heading(
     assert [line for line in docs.splitlines() if line.startswith("|")] == tables
 
 
-def test_the_docs_have_no_pictures_and_say_how_they_are_made(runs: list[Outcome]) -> None:
+def test_the_docs_show_the_pictures_beside_them_and_say_how_they_are_made(
+    runs: list[Outcome],
+) -> None:
     docs = docs_page(reproduction(), runs)
-    assert "![" not in docs
+    assert "](frontier.png)" in docs
+    assert "](attribution.png)" in docs
     assert "`jalapeno reproduce --docs FILE` writes this page" in docs
 
 

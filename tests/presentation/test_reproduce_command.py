@@ -129,7 +129,11 @@ def test_the_page_of_the_docs_is_written_where_asked(whole: Path) -> None:
     docs = (whole / "docs" / "validation.md").read_text("utf-8")
     assert docs.startswith("# Validation\n")
     assert "85,448" in docs
-    assert [entry.name for entry in (whole / "docs").iterdir()] == ["validation.md"]
+    assert sorted(entry.name for entry in (whole / "docs").iterdir()) == [
+        "attribution.png",
+        "frontier.png",
+        "validation.md",
+    ]
 
 
 def test_the_data_are_json(whole: Path) -> None:

@@ -96,7 +96,8 @@ def _best_within(tried: list[tuple[Outcome, Journal]], limit: float) -> tuple[Ou
 def reproduce(on_run: OnRun, on_progress: OnProgress) -> Reproduction:
     """Simulate references and Jalapeño on the published workload.
 
-    *on_run* gets every run's outcome and journal, *on_progress* the stage and how much of it is done.
+    *on_run* gets every run's outcome and journal, *on_progress* the stage, and how much of it is
+    done.
     """
     bench = Bench(on_run, on_progress)
     claims = [catalogue.claim(name) for name in catalogue.names("claims")]
