@@ -13,7 +13,7 @@ from pathlib import Path
 
 VERSION = "1.4.1"
 REQUESTS = 10_000
-FOLDER = Path("out") / "bench" / "dynamo"
+FOLDER = Path("out").absolute() / "bench" / "dynamo"
 
 
 def install() -> Path | None:

@@ -17,8 +17,17 @@ from jalapeno import catalogue
 from jalapeno.presentation.cli import main
 from tests.docs.pages import WRITTEN, Block, blocks, commands, read
 
-ENTRIES: Mapping[str, Callable[[Mapping[str, Any]], object]] = {
+Tree = Mapping[str, Any]
+
+
+def system_of(tree: Tree) -> object:
+    """A system as its file has it: the chip by name."""
+    return catalogue.system_of({**tree, "chip": catalogue.tree("chips", tree["chip"])})
+
+
+ENTRIES: Mapping[str, Callable[[Tree], object]] = {
     "chips": catalogue.chip_of,
+    "systems": system_of,
     "models": catalogue.model_of,
     "engines": catalogue.engine_of,
     "tariffs": catalogue.tariff_of,
