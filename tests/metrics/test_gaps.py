@@ -130,9 +130,9 @@ def test_no_tokens_have_no_gaps() -> None:
 
 @pytest.mark.parametrize(
     ("longest", "readings"),
-    [(2**17 - 1, 0), (2**35 - 1, 1), (2**35, 2), (ms(60_000), 2)],
+    [(2**13 - 1, 0), (2**25 - 1, 1), (2**36, 2), (ms(60_000), 3)],
 )
-def test_segments_are_read_again_once_for_usual_steps_twice_for_slow(
+def test_segments_are_read_again_twice_for_usual_steps_and_three_times_for_slow(
     longest: int, readings: int
 ) -> None:
     batches = [batch([(longest, 0, 1, 1)])]
