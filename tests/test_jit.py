@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jalapeno import jit
-from jalapeno.jit import KEPT_FOLDERS, cache_root, compiled, prune, source_hash
+from jalapeno.jit import KEPT_FOLDERS, cache_root, compiled, inlined, prune, source_hash
 
 PRINT_FOLDER = "import numba, jalapeno.jit; print(numba.config.CACHE_DIR)"
 
@@ -52,6 +52,23 @@ def test_sums_are_not_reordered() -> None:
 def test_division_by_zero_is_infinite_as_in_numpy() -> None:
     assert quotient(1.0, 0.0) == math.inf
     assert math.isnan(quotient(0.0, 0.0))
+
+
+@inlined
+def share(part: float, whole: float) -> float:
+    """A part of a whole."""
+    return part / whole
+
+
+@compiled
+def twice_the_share(part: float, whole: float) -> float:
+    return 2.0 * share(part, whole)
+
+
+@given(st.floats(-1e9, 1e9), st.floats(0.5, 1e9))
+def test_an_inlined_function_gives_its_caller_what_python_gives(part: float, whole: float) -> None:
+    assert share(part, whole) == part / whole
+    assert twice_the_share(part, whole) == 2.0 * (part / whole)
 
 
 def test_a_compiled_function_keeps_its_name_and_text() -> None:

@@ -23,7 +23,7 @@ from jalapeno.cost.formulas import (
     tile_waves,
     touched_experts,
 )
-from jalapeno.jit import compiled
+from jalapeno.jit import compiled, inlined
 
 COMPUTE, EXPERTS, ALL_REDUCE, ALL_TO_ALL = 0, 1, 2, 3
 """Families: dense work and attention; grouped GEMM of routed experts; the two collectives."""
@@ -134,7 +134,7 @@ class Operator:
         return row
 
 
-@compiled
+@inlined
 def engines(op: Row, flops: float, vector: float, near: float, kv: float) -> Engines:
     """(matrix, vector, memory) seconds of so much work; no work takes none of an engine."""
     matrix = flops / op[RATE] if flops > 0.0 else 0.0
@@ -145,7 +145,7 @@ def engines(op: Row, flops: float, vector: float, near: float, kv: float) -> Eng
     return matrix, simd, memory
 
 
-@compiled
+@inlined
 def compute_seconds(op: Row, rows: float, pairs: float, reads: float) -> Seconds:
     """Seconds of a COMPUTE operator: see :func:`operator_seconds`.
 
@@ -214,7 +214,7 @@ def experts_seconds(op: Row, rows: float) -> Seconds:
     return matrix, vector, memory, 0.0, 0.0, wait, joules
 
 
-@compiled
+@inlined
 def operator_seconds(op: Row, rows: float, pairs: float, reads: float) -> Seconds:
     """(matrix, vector, memory, link, exposed link, wait, joules) of any operator, once.
 

@@ -31,7 +31,7 @@ from jalapeno.cost.operator import (
     engines,
     operator_seconds,
 )
-from jalapeno.jit import compiled
+from jalapeno.jit import compiled, inlined
 from jalapeno.mapping import batch
 
 OUTPUTS = (*PARTS, *RESOURCES, "joules")
@@ -91,7 +91,7 @@ class Memo(NamedTuple):
     """Scratch, (3, OUTPUTS)."""
 
 
-@compiled
+@inlined
 def steps_until_crossing(gap: float, closing: float) -> int:
     """Steps for which a *gap* >= 0 that shrinks by *closing* a step stays at least zero."""
     if closing <= 0.0:
@@ -123,7 +123,7 @@ def add_steady(op: Array, repeat: float, rows: float, sums: Array) -> None:
         sums[MEMORY] += repeat * memory
 
 
-@compiled
+@inlined
 def add_class(
     arrays: StepArrays, memo: Memo, which: int, kind: int, count: float, sums: Array
 ) -> None:
@@ -143,7 +143,7 @@ def add_class(
         sums[output] += known[output]
 
 
-@compiled
+@inlined
 def add_attention(
     op: Array, place: Places, row: Array, grow: Array, first: Array, slope: Array
 ) -> int:
@@ -163,10 +163,28 @@ def add_attention(
     first[JOULES] += repeat * joules
     first[ISSUED] += repeat * op[ISSUE]
     more_pairs, more_reads = grow[place[2]], grow[place[3]]
-    hold = FOREVER
-    if op[ABSORBED_PAIR] > 0.0:
-        hold = 1 if more_pairs > 0.0 else FOREVER
-        more_pairs, more_reads = 0.0, 0.0
+    if op[ABSORBED_PAIR] > 0.0 or more_pairs + more_reads <= 0.0:
+        top = max(matrix, vector, memory)
+        first[MATRIX if matrix == top else VECTOR if vector == top else MEMORY] += repeat * top
+        return 1 if more_pairs > 0.0 else FOREVER
+    return add_growth(op, repeat, (matrix, vector, memory), more_pairs, more_reads, first, slope)
+
+
+@inlined
+def add_growth(
+    op: Array,
+    repeat: float,
+    now: tuple[float, float, float],
+    more_pairs: float,
+    more_reads: float,
+    first: Array,
+    slope: Array,
+) -> int:
+    """Add what binds an attention operator and how that grows; returns the steps it binds.
+
+    *now*: seconds of the engines in the first step; pairs and reads grow so much a step.
+    """
+    matrix, vector, memory = now
     flops = more_pairs * op[FLOPS_PAIR] + more_reads * op[FLOPS_READ]
     useful = more_pairs * op[USEFUL_PAIR] + more_reads * op[FLOPS_READ]
     scores, entries = more_pairs * op[VECTOR_PAIR], more_reads * op[BYTES_READ]
@@ -185,12 +203,12 @@ def add_attention(
         bound, top, steep = MEMORY, memory, d_memory
     first[bound] += repeat * top
     slope[bound] += repeat * steep
-    hold = min(hold, steps_until_crossing(top - matrix, d_matrix - steep))
+    hold = steps_until_crossing(top - matrix, d_matrix - steep)
     hold = min(hold, steps_until_crossing(top - vector, d_vector - steep))
     return min(hold, steps_until_crossing(top - memory, d_memory - steep))
 
 
-@compiled
+@inlined
 def add_rank(
     arrays: StepArrays, memo: Memo, which: int, row: Array, grow: Array, first: Array, slope: Array
 ) -> int:
@@ -264,7 +282,7 @@ def add_ranks(
     return min(hold, wait_for_slowest(memo.ranks[:ranks], first, slope))
 
 
-@compiled
+@inlined
 def seconds_of(values: Array) -> float:
     """Seconds of a step: the sum of its parts, in their order."""
     total = 0.0
@@ -296,7 +314,7 @@ def wait_for_slowest(ranks: Array, first: Array, slope: Array) -> int:
     return hold
 
 
-@compiled
+@inlined
 def expose_communication(first: Array, slope: Array) -> int:
     """Communication hides behind the engines' work on the slowest rank, and no more of it than
     there is of that."""
@@ -310,7 +328,7 @@ def expose_communication(first: Array, slope: Array) -> int:
     return steps_until_crossing(hidden - work, grown)
 
 
-@compiled
+@inlined
 def cap_power(scalars: Array, chips: float, first: Array, slope: Array) -> int:
     """Stretch a step whose mean package would draw more than its cap; add the static joules.
 
