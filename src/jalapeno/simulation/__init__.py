@@ -5,6 +5,7 @@ Start with :mod:`.scenario` (what a run depends on), then :mod:`.loop` (what hap
 """
 
 from jalapeno.simulation.journal import Journal
+from jalapeno.simulation.run import Run
 from jalapeno.simulation.scenario import (
     Pool,
     Role,
@@ -14,7 +15,7 @@ from jalapeno.simulation.scenario import (
     resolve,
     scenario_of,
 )
-from jalapeno.simulation.simulate import Run, simulate, start
+from jalapeno.simulation.simulate import simulate, start
 from jalapeno.simulation.traffic import ClosedLoop, Lengths, Poisson, Traffic
 
 __all__ = [

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 
 from jalapeno.cost import PARTS
 from jalapeno.mapping import OUTPUTS, StepPrice, check_request, compile_price, memo_for, stack
 from jalapeno.mapping.batch import columns as batch_columns
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.journal import Journal, KeptSegments, Segments, StoredSegments
-from jalapeno.simulation.loop import FINISHED, FULL, advance
+from jalapeno.simulation.run import Run
 from jalapeno.simulation.scenario import Pool, Role, Scenario
 from jalapeno.simulation.state import (
     BUFFER_SEGMENTS,
@@ -27,64 +25,6 @@ from jalapeno.simulation.state import (
 from jalapeno.simulation.traffic import ClosedLoop, Poisson
 
 ROLES = {Role.UNIFIED: c.UNIFIED, Role.PREFILL: c.PREFILL_ROLE, Role.DECODE: c.DECODE_ROLE}
-
-
-@dataclass(slots=True)
-class Run:
-    """A run in progress: advance it, then read its journal."""
-
-    scenario: Scenario
-    state: State
-    prices: tuple[StepPrice, ...]
-    segments: Segments
-
-    def advance(self, until: int = c.NEVER) -> bool:
-        """Let everything up to *until* ps happen; True when nothing is left to do."""
-        while True:
-            outcome = advance(self.state, until)
-            if outcome != FULL:
-                return bool(outcome == FINISHED)
-            self._flush()
-
-    def _flush(self) -> None:
-        count = int(self.state.clock[c.C_SEGMENTS])
-        if not count and not self.segments.empty:
-            return
-        self.segments.add(segment_frame(self.state.segments[:count], self.state.energies[:count]))
-        self.state.clock[c.C_SEGMENTS] = 0
-
-    def journal(self) -> Journal:
-        """The journal so far."""
-        self._flush()
-        return Journal(self.scenario, self._requests(), self.segments.snapshot(), self._workers())
-
-    def _requests(self) -> pl.DataFrame:
-        table = self.state.requests
-        hidden = ("left", "chunk", "next", "status")
-        data = {name: table[:, index] for index, name in enumerate(c.REQUEST) if name not in hidden}
-        status = pl.Series("status", table[:, c.STATUS]).replace_strict(
-            dict(enumerate(c.STATUSES)), return_dtype=pl.Enum(c.STATUSES)
-        )
-        return pl.DataFrame(
-            {name: np.ascontiguousarray(column) for name, column in data.items()}
-        ).with_columns(status)
-
-    def _workers(self) -> pl.DataFrame:
-        rows = [
-            (
-                number,
-                pool.role.value,
-                pool.plan.label,
-                pool.plan.chips,
-                pool.plan.dp * price.room.blocks,
-            )
-            for number, (pool, price) in enumerate(
-                zip(self.scenario.pools, self.prices, strict=True)
-            )
-            for _ in range(pool.replicas)
-        ]
-        names = ("pool", "role", "plan", "chips", "blocks")
-        return pl.DataFrame(rows, schema=names, orient="row").with_row_index("worker")
 
 
 def simulate(scenario: Scenario, folder: Path | None = None) -> Journal:
@@ -105,7 +45,7 @@ def start(scenario: Scenario, folder: Path | None = None) -> Run:
     clock[c.C_REQUESTS] = len(requests)
     clock[c.C_DELAY] = round(scenario.engine.first_token_delay * c.PICOSECONDS)
     _send(scenario, requests, clock)
-    segments = KeptSegments() if folder is None else StoredSegments(folder)
+    segments: Segments = KeptSegments() if folder is None else StoredSegments(folder)
     return Run(scenario, _state(scenario, prices, requests, clock), prices, segments)
 
 
@@ -243,21 +183,6 @@ def _transfer(scenario: Scenario, prices: tuple[StepPrice, ...]) -> Integers:
     seconds = prices[-1].room.token_bytes / rate
     setup = engine.transfer_latency + level.latency
     return np.array([round(setup * 1e12), round(seconds * 1e15)], dtype=np.int64)
-
-
-BLOCK = 2048
-"""Rows turned into columns at a time: a block stays in the processor's cache."""
-
-
-def segment_frame(integers: Integers, floats: Floats) -> pl.DataFrame:
-    """A buffer of segments as a table of its own."""
-    whole = np.empty(integers.T.shape, dtype=np.int64)
-    real = np.empty(floats.T.shape)
-    for row in range(0, len(integers), BLOCK):
-        whole[:, row : row + BLOCK] = integers[row : row + BLOCK].T
-        real[:, row : row + BLOCK] = floats[row : row + BLOCK].T
-    columns = dict(zip(c.SEGMENT_INTEGERS, whole, strict=True))
-    return pl.DataFrame({**columns, **dict(zip(c.SEGMENT_FLOATS, real, strict=True))})
 
 
 assert len(PARTS) == c.S_GROWTHS - c.S_PARTS
