@@ -16,7 +16,8 @@ PLANS_GOAL = 2000.0
 HEADING = """# Speed
 
 Made by `make bench` on one machine in one run, after compilation; journal and percentiles
-included; median and fastest of three rounds, each case in a process of its own.  InferenceX lengths (nominal 8,192 in, 1,024 out, ratio 0.8).
+included; median and fastest of three rounds, each case in a process of its own.  InferenceX lengths
+(nominal 8,192 in, 1,024 out, ratio 0.8).
 
 """
 
