@@ -91,10 +91,11 @@ def short_list(hunted: Hunt, objective: str) -> list[Candidate]:
             return [best(found, _throughput(math.inf), hunted.lengths)]
         case "min_e2e":
             lone = [item for item in found if item[1].concurrency == 1]
-            return [max((item for _, item in lone), key=lambda item: -item.steady.e2e)]
+            return [min((item for _, item in lone), key=lambda item: item.steady.e2e)]
         case "min_tbt":
             lone = [item for item in found if item[1].concurrency == 1]
-            return [max((item for _, item in lone), key=lambda item: -item.steady.tpot)]
+            quickest = min((item for _, item in lone), key=lambda i: (i.steady.tpot, i.steady.e2e))
+            return [quickest]
         case "at_reference_tbt":
             limits = [claim.reference_min_tbt * margin for margin in MARGINS]
             listed = [best(found, _throughput(limit), hunted.lengths) for limit in limits]

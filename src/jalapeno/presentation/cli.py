@@ -15,6 +15,7 @@ import typer
 
 from jalapeno.errors import JalapenoError
 from jalapeno.presentation.files import unwritable
+from jalapeno.presentation.fit_command import fit_command
 from jalapeno.presentation.list_command import list_command
 from jalapeno.presentation.reproduce_command import reproduce_command
 from jalapeno.presentation.show_command import show_command
@@ -38,6 +39,7 @@ app.command(
 app.command("simulate", epilog="Example: jalapeno simulate scenario.json --out out")(
     simulate_command
 )
+app.command("fit", epilog="Example: jalapeno fit --most 3")(fit_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command
 )
