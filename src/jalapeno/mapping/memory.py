@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jalapeno.catalogue import Engine, Gqa, Mla, Model, System
 from jalapeno.errors import DoesNotFit
-from jalapeno.mapping.parameters import parameters
+from jalapeno.mapping.parameters import kv_elements, parameters
 from jalapeno.mapping.plan import Plan
 from jalapeno.mapping.precision import stored_bytes
 from jalapeno.units import render
@@ -64,17 +64,10 @@ def weight_bytes(model: Model, plan: Plan) -> float:
 
 
 def kv_bytes(model: Model, plan: Plan) -> tuple[float, float]:
-    """(bytes a token adds on one chip, bytes a sequence holds in windows on one chip).
-
-    Tensor parallelism cuts KV heads, down to one a chip; the latent of MLA is whole on each.
-    """
+    """(bytes a token adds on one chip, bytes a sequence holds in windows on one chip)."""
     element = stored_bytes(plan.precision.kv)
-    match model.attention:
-        case Gqa(kv_heads=kv_heads, head_dim=dim, window=window, window_layers=windows):
-            entry = 2 * max(1, kv_heads // plan.tp) * dim * element
-            return (model.layers - windows) * entry, windows * window * entry
-        case Mla(kv_rank=rank, rope_dim=rope):
-            return model.layers * (rank + rope) * element, 0.0
+    growing, windows = kv_elements(model, plan.tp)
+    return growing * element, windows * element
 
 
 def room(model: Model, plan: Plan, system: System, engine: Engine) -> Room:

@@ -68,15 +68,16 @@ def parameters(model: Model) -> Parameters:
     return Parameters(sparse * moe.experts * expert, shared, dense, router, attention, head, active)
 
 
-def kv_elements(model: Model) -> tuple[int, int]:
-    """(elements a token adds to the growing cache, elements a sequence holds in windows).
+def kv_elements(model: Model, tp: int = 1) -> tuple[int, int]:
+    """(elements a token adds to the growing cache, elements a sequence holds in windows), one chip.
 
-    GQA: keys and values of every full layer grow, window layers hold their window; MLA: one
-    latent and one shared rotary key a layer (arXiv 2405.04434).
+    GQA: keys and values of every full layer grow, window layers hold their window; *tp* chips cut
+    the KV heads, down to one a chip.  MLA: one latent and one shared rotary key a layer (arXiv
+    2405.04434), whole on each chip.
     """
     match model.attention:
         case Gqa(kv_heads=kv_heads, head_dim=dim, window=window, window_layers=windows):
-            entry = 2 * kv_heads * dim
+            entry = 2 * max(1, kv_heads // tp) * dim
             return (model.layers - windows) * entry, windows * window * entry
         case Mla(kv_rank=rank, rope_dim=rope):
             return model.layers * (rank + rope), 0
