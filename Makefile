@@ -28,7 +28,7 @@ check: setup ## everything CI checks
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/pytest -n 2 -q
+	$(BIN)/pytest -n 2 --dist loadgroup -q
 
 test: setup ## the tests alone
 	$(BIN)/pytest

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from jalapeno.analysis.references import ISL, OSL, RATIO
 from jalapeno.analysis.reproduction import OBJECTIVES
 from jalapeno.catalogue import Claim, engine_of, model_of, system_of
+from jalapeno.errors import DoesNotFit
 from jalapeno.mapping import Precision, StepPrice
 from jalapeno.mapping.search import Candidate, Space, best, compiled_plans, search
 from jalapeno.simulation import (
@@ -90,18 +91,27 @@ def short_list(hunted: Hunt, objective: str) -> list[Candidate]:
         case "peak":
             return [best(found, _throughput(math.inf), hunted.lengths)]
         case "min_e2e":
-            lone = [item for item in found if item[1].concurrency == 1]
-            return [min((item for _, item in lone), key=lambda item: item.steady.e2e)]
+            return [min(_alone(found, objective), key=lambda item: item.steady.e2e)]
         case "min_tbt":
-            lone = [item for item in found if item[1].concurrency == 1]
-            quickest = min((item for _, item in lone), key=lambda i: (i.steady.tpot, i.steady.e2e))
-            return [quickest]
+            lone = _alone(found, objective)
+            return [min(lone, key=lambda item: (item.steady.tpot, item.steady.e2e))]
         case "at_reference_tbt":
             limits = [claim.reference_min_tbt * margin for margin in MARGINS]
             listed = [best(found, _throughput(limit), hunted.lengths) for limit in limits]
             return list(dict.fromkeys(listed))
         case _:
             raise ValueError(f"no objective {objective!r}; there are {', '.join(OBJECTIVES)}")
+
+
+def _alone(found: Found, objective: str) -> list[Candidate]:
+    """The candidates with a single request in flight."""
+    lone = [item for _, item in found if item.concurrency == 1]
+    if not lone:
+        raise DoesNotFit(
+            f"no plan of the search serves one request alone, as {objective} asks: let the space "
+            "have concurrency 1 and the number of chips that was published"
+        )
+    return lone
 
 
 def _throughput(limit: float) -> Score:
@@ -125,7 +135,13 @@ def scenario_of_candidate(trees: Trees, item: Candidate) -> Scenario:
 
 
 def frontier(hunted: Hunt, points: int) -> list[Candidate]:
-    """About *points* candidates that nothing beats on speed a user and throughput a chip."""
+    """About *points* candidates (two at least) that nothing beats on speed a user and throughput
+    a chip."""
+    if points < 2 or not hunted.found:
+        raise DoesNotFit(
+            f"a frontier of {points} points over {len(hunted.found)} candidates: two points and "
+            "one candidate at least; widen the space"
+        )
     ranked = sorted(
         (item for _, item in hunted.found),
         key=lambda item: (item.steady.tpot, -item.steady.tokens_per_s_per_chip),

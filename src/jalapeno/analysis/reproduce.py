@@ -132,7 +132,8 @@ def reproduce(on_run: OnRun, on_progress: OnProgress) -> Reproduction:
 
 
 def _hunt(claim: Claim, on_progress: OnProgress, number: int, total: int) -> Hunt:
-    on_progress("search of plans", number, total)
+    if number == 0:
+        on_progress("search of plans", 0, total)
     hunted = hunt(claim, facts_for(claim))
     on_progress("search of plans", number + 1, total)
     return hunted
