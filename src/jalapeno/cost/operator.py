@@ -124,14 +124,19 @@ class Operator:
     kind: Kind = Kind.ESTIMATED
     """The weakest evidence among the facts it was made from."""
 
-    def row(self) -> Row:
+    def line(self) -> list[float]:
         """The numbers in the order of :data:`COLUMNS`."""
-        row = np.zeros(len(COLUMNS))
-        for name, value in self.numbers.items():
-            if name not in INDEX:
-                raise KeyError(f"operator {self.name}: no such column: {name}")
-            row[INDEX[name]] = value
-        return row
+        line = [0.0] * len(COLUMNS)
+        try:
+            for name, value in self.numbers.items():
+                line[INDEX[name]] = value
+        except KeyError as error:
+            raise KeyError(f"operator {self.name}: no such column: {error.args[0]}") from error
+        return line
+
+    def row(self) -> Row:
+        """:meth:`line` as an array."""
+        return np.array(self.line())
 
 
 @inlined

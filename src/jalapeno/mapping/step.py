@@ -79,7 +79,7 @@ def compile_price(model: Model, plan: Plan, system: System, engine: Engine) -> S
         "cap": power.cap,
     }
     arrays = StepArrays(
-        np.array([item.operator.row() for item in placed]),
+        np.array([item.operator.line() for item in placed]),
         np.array([(p.repeat, p.rows, p.pairs, p.reads) for p in placed], dtype=np.int64),
         np.searchsorted(classes, range(ATTENTION + 2)).astype(np.int64)[None, :],
         np.array([[scalars[name] for name in SCALARS]]),
