@@ -92,7 +92,9 @@ def test_a_wrong_unit_gets_an_example() -> None:
         overridden(scenario(), {"chip.hbm.bandwidth": "20 W"})
 
 
-@pytest.mark.parametrize("path", ["engine.formats.gpt-oss-120b/kv", "engine.default_tokens"])
+@pytest.mark.parametrize(
+    "path", ["engine.formats.gpt-oss-120b/kv", "engine.formats.deepseek-r1/experts"]
+)
 def test_what_would_change_nothing_is_refused(path: str) -> None:
     with pytest.raises(UsageError, match="without effect here, for the scenario's plans are made"):
         overridden(scenario(), {path: "bf16"})

@@ -205,12 +205,12 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         simulate(small(), tmp_path / "nowhere")
 
 
-def test_a_folder_used_again_has_the_segments_of_the_last_run(tmp_path: Path) -> None:
-    long = start(small(), tmp_path)
-    state = long.state
-    long.state = state._replace(segments=state.segments[:3], energies=state.energies[:3])
-    long.advance()
-    assert simulate(small(5), tmp_path).segment_table().equals(simulate(small(5)).segment_table())
+def test_a_folder_that_another_run_wrote_to_is_refused(tmp_path: Path) -> None:
+    first = simulate(small(), tmp_path)
+    before = first.segment_table()
+    with pytest.raises(OutputError, match=r"another run's segments lie here.*: choose an empty"):
+        simulate(small(5), tmp_path)
+    assert first.segment_table().equals(before)
 
 
 def test_a_journal_is_as_it_was_when_it_was_asked_for() -> None:

@@ -310,8 +310,6 @@ class Engine:
     """HBM a chip keeps back for activations, buffers and the runtime."""
     block_tokens: Count
     """Tokens of one KV block."""
-    default_tokens: Count
-    """Token budget of a step where the plan names none."""
     formats: Mapping[str, str]
     """Default precision as served: see mapping.Precision."""
     maturity: Mapping[str, Ratio] = field(default_factory=dict)

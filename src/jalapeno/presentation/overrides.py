@@ -10,7 +10,7 @@ from jalapeno.errors import UnknownName, UsageError
 from jalapeno.simulation import Scenario
 from jalapeno.simulation.scenario import ROOTS, from_json, to_json
 
-WITHOUT_EFFECT = ("engine.formats", "engine.default_tokens")
+WITHOUT_EFFECT = ("engine.formats",)
 """Facts that a scenario's plans were made from: replaced there, they would change nothing."""
 
 

@@ -51,6 +51,11 @@ class StoredSegments:
     def add(self, frame: pl.DataFrame) -> None:
         """Write one more batch."""
         path = self._path(self.count)
+        if path.exists():
+            raise OutputError(
+                f"{path}: another run's segments lie here, which its journal still reads: "
+                "choose an empty folder"
+            )
         try:
             frame.write_parquet(path, compression="zstd", compression_level=1)
         except (OSError, pl.exceptions.ComputeError) as error:  # polars' word for a full disk
