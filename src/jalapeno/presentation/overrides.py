@@ -36,7 +36,7 @@ def overridden(scenario: Scenario, values: Mapping[str, str]) -> Scenario:
         if path.startswith(WITHOUT_EFFECT):
             raise UsageError(
                 f"--set {path}: without effect here, for the scenario's plans are made: "
-                "change 'precision' or 'max_tokens' of the plan in the scenario file"
+                "change 'precision' of the plan in the scenario file"
             )
         data[root] = override(data[root], rest, text)
     return from_json(data)
