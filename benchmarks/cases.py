@@ -62,9 +62,15 @@ class Timing:
         return self.simulate_s + self.measure_s
 
 
+def as_served() -> Precision:
+    """The formats of Jalapeño's engine."""
+    chip = catalogue.chip("jalapeno")
+    return Precision.as_served(catalogue.engine(ENGINE), catalogue.model(MODEL), chip)
+
+
 def plan(tp: int, dp: int, running: int, budget: int) -> Plan:
     """A plan for gpt-oss-120b in the formats of Jalapeño's engine."""
-    precision = Precision.as_served(catalogue.engine(ENGINE).formats, MODEL)
+    precision = as_served()
     ep = tp * dp if dp > 1 else 1
     return Plan(tp=tp, ep=ep, dp=dp, max_running=running, max_tokens=budget, precision=precision)
 
@@ -179,7 +185,7 @@ def plans_per_second(seconds: float = 2.0) -> float:
             dp=dp,
             max_running=64,
             max_tokens=budget,
-            precision=Precision.as_served(engine.formats, MODEL),
+            precision=as_served(),
         )
         for chips in (1, 2, 4, 8)
         for tp, ep, dp in layouts(chips)

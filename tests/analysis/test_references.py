@@ -134,15 +134,20 @@ def test_a_row_runs_its_model_on_its_system_with_its_engine(row: Row) -> None:
     assert made.engine == catalogue.engine(row.engine)
 
 
+def as_served(row: Row) -> Precision:
+    chip = catalogue.system(row.system).chip
+    return Precision.as_served(catalogue.engine(row.engine), catalogue.model(row.model), chip)
+
+
 @every_row
 def test_both_pools_serve_in_the_engines_own_formats(row: Row) -> None:
-    served = Precision.as_served(catalogue.engine(row.engine).formats, row.model)
+    served = as_served(row)
     assert {pool.plan.precision for pool in scenario_for(row).pools} == {served}
 
 
 def test_a_pool_takes_each_number_from_where_it_stands() -> None:
     row = catalogue.row("gb300-deepseek-r1-c3228-3xdep4")
-    served = Precision.as_served(catalogue.engine(row.engine).formats, row.model)
+    served = as_served(row)
     made = pool(Role.DECODE, row.decode, served)
     assert made.label == "3xDEP4"
     assert (made.plan.max_running, made.plan.max_tokens) == (row.decode.slots, row.decode.tokens)

@@ -70,7 +70,8 @@ Sequences = tuple[tuple[Item, ...], ...]
 
 def as_served(model: str, engine: str) -> Precision:
     """The engine's default precision."""
-    return Precision.as_served(catalogue.engine(engine).formats, model)
+    chip = next(catalogue.system(name).chip for name, own in SYSTEMS.items() if own == engine)
+    return Precision.as_served(catalogue.engine(engine), catalogue.model(model), chip)
 
 
 def in_bf16(**formats: str) -> Precision:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from jalapeno.catalogue import engine
+from jalapeno.catalogue import chip, engine, model
 from jalapeno.cost import PARTS, RESOURCES
 from jalapeno.mapping import Plan, Precision
 from jalapeno.simulation import (
@@ -52,8 +52,9 @@ def ms(milliseconds: float) -> int:
 
 
 def plan(tp: int = 1, dp: int = 1, running: int = 8, tokens: int = 512) -> Plan:
-    formats = engine("jalapeno-engine").formats
-    precision = Precision.as_served(formats, "gpt-oss-120b")
+    precision = Precision.as_served(
+        engine("jalapeno-engine"), model("gpt-oss-120b"), chip("jalapeno")
+    )
     return Plan(
         tp=tp,
         ep=dp,

@@ -67,12 +67,12 @@ def scenario(
 ) -> Scenario:
     """A worker of *tp* chips of a Jalapeño rack in a closed loop."""
     trees = resolve("jalapeno-rack", model, "jalapeno-engine", overrides)
-    formats = catalogue.engine("jalapeno-engine").formats
+    engine, chip = catalogue.engine("jalapeno-engine"), catalogue.chip("jalapeno")
     plan = Plan(
         tp=tp,
         max_running=concurrency,
         max_tokens=4096,
-        precision=Precision.as_served(formats, model),
+        precision=Precision.as_served(engine, catalogue.model(model), chip),
     )
     traffic = Traffic(
         lengths=Lengths(isl=8192, osl=1024),

@@ -62,14 +62,14 @@ def plan(
     max_tokens: int = 64,
 ) -> Plan:
     tp, ep, dp = CUTS[layout]
-    formats = catalogue.engine(SYSTEMS[system]).formats
+    engine, chip = catalogue.engine(SYSTEMS[system]), catalogue.system(system).chip
     return Plan(
         tp=tp,
         ep=ep,
         dp=dp,
         max_running=max_running,
         max_tokens=max_tokens,
-        precision=Precision.as_served(formats, model),
+        precision=Precision.as_served(engine, catalogue.model(model), chip),
     )
 
 

@@ -76,7 +76,7 @@ def hunt(claim: Claim, trees: Trees, space: Space = SPACE) -> Hunt:
         system_of(trees["system"]),
         engine_of(trees["engine"]),
     )
-    precision = Precision.as_served(engine.formats, model.name)
+    precision = Precision.as_served(engine, model, system.chip)
     prices = list(compiled_plans(model, system, engine, precision, space.chips))
     lengths = mean_lengths()
     return Hunt(claim, trees, lengths, search(prices, space, lengths))

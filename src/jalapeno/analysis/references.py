@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jalapeno.catalogue import Row, Workers, engine_of
+from jalapeno.catalogue import Row, Workers, engine_of, model_of, system_of
 from jalapeno.mapping import Plan, Precision
 from jalapeno.simulation import (
     ClosedLoop,
@@ -46,7 +46,9 @@ def pool(role: Role, workers: Workers, precision: Precision) -> Pool:
 def scenario_for(row: Row, trees: Trees | None = None) -> Scenario:
     """The scenario of *row*; *trees* replace the catalogue's facts (to fit, or to ask what if)."""
     facts = resolve(row.system, row.model, row.engine) if trees is None else trees
-    precision = Precision.as_served(engine_of(facts["engine"]).formats, row.model)
+    precision = Precision.as_served(
+        engine_of(facts["engine"]), model_of(facts["model"]), system_of(facts["system"]).chip
+    )
     pools = (
         pool(Role.PREFILL, row.prefill, precision),
         pool(Role.DECODE, row.decode, precision),

@@ -5,7 +5,7 @@
 15400000000000.0
 """
 
-from jalapeno.catalogue.check import CLASSES, WEIGHTS
+from jalapeno.catalogue.check import CLASSES, OPERANDS, WEIGHTS, weight_classes
 from jalapeno.catalogue.entries import (
     chip,
     chip_of,
@@ -30,12 +30,15 @@ from jalapeno.catalogue.schema import (
     Alternative,
     Chip,
     Claim,
+    Dsa,
     Energy,
     Engine,
     Fact,
     Facts,
+    GatedDelta,
     Gqa,
     Hbm,
+    Host,
     Kind,
     Level,
     Matrix,
@@ -55,17 +58,21 @@ from jalapeno.catalogue.shelf import SHELVES, names, row_names, tables, tree
 __all__ = [
     "CLASSES",
     "FORMATS",
+    "OPERANDS",
     "SHELVES",
     "WEIGHTS",
     "Alternative",
     "Chip",
     "Claim",
+    "Dsa",
     "Energy",
     "Engine",
     "Fact",
     "Facts",
+    "GatedDelta",
     "Gqa",
     "Hbm",
+    "Host",
     "Kind",
     "Level",
     "Matrix",
@@ -101,4 +108,5 @@ __all__ = [
     "tariff_of",
     "tree",
     "weakest",
+    "weight_classes",
 ]

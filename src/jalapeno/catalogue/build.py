@@ -109,7 +109,10 @@ def _read(hint: Any, raw: Any, reader: _Reader) -> Any:
         kind, unit = get_args(hint)
         return _number(raw, unit, kind is int, reader)
     if origin in (Union, UnionType):
-        return _tagged(get_args(hint), raw, reader)
+        shapes = tuple(shape for shape in get_args(hint) if shape is not type(None))
+        if len(shapes) == 1:  # a table that may be left out
+            return _table(shapes[0], raw, reader)
+        return _tagged(shapes, raw, reader)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _mapping(get_args(hint)[1], raw, reader)
     if isinstance(hint, type) and is_dataclass(hint):

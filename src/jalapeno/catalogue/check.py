@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jalapeno.catalogue.formats import FORMATS
-from jalapeno.catalogue.schema import Chip, Engine, Facts, Gqa, Mla, Model, Row, System
+from jalapeno.catalogue.schema import Chip, Dsa, Engine, Facts, Gqa, Mla, Model, Row, System
 from jalapeno.errors import BadFact, instead
 
 CLASSES: tuple[str, ...] = (
@@ -25,6 +25,9 @@ CLASSES: tuple[str, ...] = (
 
 WEIGHTS: tuple[str, ...] = ("experts", "shared", "dense", "attention", "head")
 """Tensor classes whose format a model's makers chose."""
+
+OPERANDS: tuple[str, ...] = ("core", "kv")
+"""What an engine chooses for all models beside the activations that meet weights."""
 
 SLOTS: tuple[str, ...] = ("recipe", "little", "assumed")
 """How the slots of a measured row are known."""
@@ -115,23 +118,49 @@ def check_system(system: System, where: str) -> None:
 
 
 def check_model(model: Model, where: str) -> None:
-    """Raise :class:`BadFact` where a part is larger than its whole or a format is unknown."""
+    """Raise :class:`BadFact` where a part is larger than its whole, a layer has no FFN, or a
+    format is missing or unknown."""
     attention, moe = model.attention, model.moe
     parts = [("dense_layers", model.dense_layers, "layers", model.layers)]
     parts.append(("moe.top_k", moe.top_k, "moe.experts", moe.experts))
+    if model.linear:
+        parts.append(("linear.layers", model.linear.layers, "layers", model.layers - 1))
     match attention:
         case Gqa(heads=heads, kv_heads=kv_heads, window_layers=window_layers):
             parts.append(("attention.kv_heads", kv_heads, "attention.heads", heads))
-            parts.append(("attention.window_layers", window_layers, "layers", model.layers))
+            parts.append(
+                ("attention.window_layers", window_layers, "cached layers", model.cached_layers)
+            )
+        case Mla(index=Dsa(layers=layers)):
+            parts.append(("attention.index.layers", layers, "layers", model.layers))
         case Mla():
             pass
     for part, few, whole, many in parts:
         if few > many:
             raise BadFact(f"{where}: {part} is {few}, more than {whole}, {many}")
-    for tensors in WEIGHTS:
+    if model.dense_layers < model.layers and not moe.experts:
+        raise BadFact(
+            f"{where}: {model.layers - model.dense_layers} layers have neither a dense FFN nor "
+            "experts: add a [moe] table, or let dense_layers be all"
+        )
+    if model.dense_layers and not model.dense_width:
+        raise BadFact(f"{where}: dense_width: must be more than zero where layers are dense")
+    for tensors in weight_classes(model):
         if tensors not in model.weights:
             raise BadFact(f"{where}: weights: missing {tensors!r}")
     _check_formats(model.weights, WEIGHTS, f"{where}: weights")
+    if model.linear:
+        _check_formats({"attention": model.linear.state}, WEIGHTS, f"{where}: linear.state")
+
+
+def weight_classes(model: Model) -> tuple[str, ...]:
+    """The tensor classes of :data:`WEIGHTS` that *model* has."""
+    has = {
+        "experts": model.dense_layers < model.layers,
+        "shared": model.moe.shared > 0,
+        "dense": model.dense_layers > 0,
+    }
+    return tuple(tensors for tensors in WEIGHTS if has.get(tensors, True))
 
 
 def check_engine(engine: Engine, where: str) -> None:
@@ -142,13 +171,20 @@ def check_engine(engine: Engine, where: str) -> None:
             f"{where}: issue_layer_load must be at least issue_layer_rest: a loaded layer costs "
             "no less than one at rest"
         )
-    by_class: dict[str, str] = {}
     for key, word in engine.formats.items():
         model, slash, tensors = key.partition("/")
         if not (model and slash):
             raise BadFact(f"{where}: formats: expected 'model/class', got {key!r}")
-        by_class[tensors] = word
         _check_formats({tensors: word}, CLASSES, f"{where}: formats: {model}")
+    for name in OPERANDS:
+        if name not in engine.activations:
+            raise BadFact(f"{where}: activations: missing {name!r}")
+    for key, word in engine.activations.items():
+        weights = key.rpartition("/")[2]
+        known = (*FORMATS, *OPERANDS)
+        for name, names in ((weights, known), (word, tuple(FORMATS))):
+            if name not in names:
+                raise BadFact(f"{where}: activations: no format {name!r}{instead(name, names)}")
 
 
 def check_row(row: Row, where: str) -> None:

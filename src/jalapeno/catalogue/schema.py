@@ -104,6 +104,15 @@ class Hbm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """The memory of the host that a chip may put KV blocks into, as its share of it."""
+
+    capacity: Bytes
+    bandwidth: BytesPerSecond
+    """One direction, one chip."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
     """Dynamic energy of one chip."""
 
@@ -145,6 +154,7 @@ class Chip:
     matrix: Matrix
     vector: Vector
     hbm: Hbm
+    host: Host
     energy: Energy
     power: Power
     facts: Facts = field(default_factory=dict, compare=False)
@@ -167,6 +177,9 @@ class Level:
     """Port to port, one way, switch included."""
     reduces: bool
     """True where the switch sums (in-network reduction)."""
+    rails: Count = 1
+    """Planes of a rail-only level: a chip reaches directly only every *rails*-th chip of another
+    domain, and the rest by way of the level below.  1: it reaches all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +218,38 @@ class Gqa:
     """How many layers are sliding-window ones."""
     sinks: bool
     """A learned extra logit per head (no key, no value): vector work only."""
+    gated: bool = False
+    """The query projection also makes a gate on the output, as wide again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dsa:
+    """DeepSeek sparse attention: an indexer scores all keys, attention reads the best of them."""
+
+    heads: Count
+    dim: Count
+    top_k: Count
+    """Cached entries that a query attends to, at the most."""
+    key_bytes: Bytes
+    """Bytes of one indexer key in the cache, scale included."""
+    layers: Count
+    """Layers that have an indexer of their own; the others use the choice of the one before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedDelta:
+    """Gated DeltaNet layers (arXiv 2412.06464): a state of fixed size in place of a KV cache."""
+
+    layers: Count
+    """How many of the model's layers are of this kind."""
+    key_heads: Count
+    value_heads: Count
+    key_dim: Count
+    value_dim: Count
+    conv_width: Count
+    """Taps of the short convolution over queries, keys and values."""
+    state: str
+    """Format of the recurrent state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +262,8 @@ class Mla:
     nope_dim: Count
     rope_dim: Count
     value_dim: Count
+    index: Dsa | None = None
+    """Sparse attention; None: every query attends to all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,9 +277,13 @@ class Moe:
     """Intermediate width of one expert."""
 
 
+NO_EXPERTS = Moe(experts=0, top_k=0, shared=0, width=0)
+"""Of a dense model."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """A decoder-only mixture-of-experts transformer."""
+    """A decoder-only transformer, dense or a mixture of experts."""
 
     name: str
     title: str
@@ -246,13 +297,23 @@ class Model:
     context: Count
     """Longest prompt plus answer, tokens."""
     attention: Gqa | Mla
-    moe: Moe
+    """Of the layers that keep a KV cache: all but the ``linear`` ones."""
+    moe: Moe = NO_EXPERTS
+    linear: GatedDelta | None = None
+    tied: bool = False
+    """Whether embedding and LM head are one matrix."""
     published_parameters: Count
     """Total parameters as the makers state them (billions rounded), for the test."""
     published_active: Count
     weights: Mapping[str, str]
-    """Format of each tensor class as published: experts, shared, dense, attention, head."""
+    """Format of each tensor class as published: attention, head, and of experts, shared and dense
+    those that the model has."""
     facts: Facts = field(default_factory=dict, compare=False)
+
+    @property
+    def cached_layers(self) -> int:
+        """Layers with a KV cache."""
+        return self.layers - (self.linear.layers if self.linear else 0)
 
     @property
     def caps(self) -> tuple[int, ...]:
@@ -260,6 +321,8 @@ class Model:
         match self.attention:
             case Gqa(window=window, window_layers=layers) if window and layers:
                 return (window,)
+            case Mla(index=Dsa(top_k=top_k)):
+                return (top_k,)
             case _:
                 return ()
 
@@ -310,8 +373,12 @@ class Engine:
     """HBM a chip keeps back for activations, buffers and the runtime."""
     block_tokens: Count
     """Tokens of one KV block."""
-    formats: Mapping[str, str]
-    """Default precision as served: see mapping.Precision."""
+    activations: Mapping[str, str]
+    """Format in which activations meet weights of a format, by ``"format"`` or, where a chip
+    differs, ``"chip/format"``; ``"core"`` and ``"kv"`` are those of attention and of its cache."""
+    formats: Mapping[str, str] = field(default_factory=dict)
+    """What is served otherwise than in the model's own formats: ``"model/class" = "format"``,
+    ``"*/class"`` for all models."""
     maturity: Mapping[str, Ratio] = field(default_factory=dict)
     """Factor on matrix efficiency by model: kernels not yet tuned."""
     facts: Facts = field(default_factory=dict, compare=False)

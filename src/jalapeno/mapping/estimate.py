@@ -57,7 +57,7 @@ def estimate_unified(price: StepPrice, replicas: int, load: Load) -> SteadyState
     plan, engine = price.plan, price.engine
     working = min(replicas, load.concurrency)
     flight = load.concurrency / working
-    busy = min(plan.dp, max(1, int(np.ceil(flight))))
+    busy = min(plan.ranks, max(1, int(np.ceil(flight))))
     slots = _slots(price, load.prompt + load.output)
     ask = _question(price, load)
     rate, tpot, ttft, joules, decoding = unified(
@@ -86,12 +86,12 @@ def estimate_split(
     level = system.level(chips)
     moving = load.prompt * back.room.token_bytes / (level.bandwidth * engine.transfer_efficiency)
     delay = engine.first_token_delay + engine.transfer_latency + level.latency + moving
-    slots = replicas[1] * back.plan.dp * _slots(back, load.prompt + load.output)
+    slots = replicas[1] * back.plan.ranks * _slots(back, load.prompt + load.output)
     rate, tpot, ttft, watts, decoding, busy = split(
         _question(front, load),
         _question(back, load),
         float(load.concurrency),
-        float(replicas[0] * front.plan.dp),
+        float(replicas[0] * front.plan.ranks),
         float(replicas[1]),
         float(slots),
         delay,
@@ -120,10 +120,10 @@ def _slots(price: StepPrice, tokens: float) -> int:
 
 
 def _question(price: StepPrice, load: Load) -> Question:
-    shape = (price.plan.dp, columns(price.caps))
+    shape = (price.plan.ranks, columns(price.caps))
     return Question(
         price.arrays,
-        forgetful(price.plan.dp),
+        forgetful(price.plan.ranks),
         0,
         np.array(price.caps, dtype=np.int64),
         np.zeros(shape),

@@ -13,9 +13,9 @@ from jalapeno.mapping.precision import Precision
 class Plan:
     """Parallelism, precision and limits of one worker (a replica, or a member of a pool).
 
-    A worker has ``dp`` attention ranks of ``tp`` chips.  Routed experts are spread over ``ep``
-    groups of chips and cut inside a group.  In the field's short hand: TPn is tp=n, TEPn is
-    tp=n ep=n, DEPn is dp=n ep=n.
+    A worker has ``pp`` stages of ``dp`` attention ranks of ``tp`` chips.  Routed experts of a stage
+    are spread over ``ep`` groups of its chips and cut inside a group.  In the field's short hand:
+    TPn is tp=n, TEPn is tp=n ep=n, DEPn is dp=n ep=n; PPn and CPn follow.
     """
 
     tp: int = 1
@@ -24,40 +24,96 @@ class Plan:
     """Groups that the routed experts are spread over."""
     dp: int = 1
     """Attention ranks with requests and KV cache of their own."""
+    pp: int = 1
+    """Stages of a pipeline: layers are cut.  As many micro-batches are under way, each with requests
+    and KV cache of its own, and move on together."""
+    cp: int = 1
+    """Context parallelism inside a rank: each of *cp* shares of its ``tp`` chips holds a *cp*-th of
+    every sequence's KV cache, and partial attention is merged."""
+    redundant: int = 0
+    """Copies of busy experts beside the model's own, over all groups."""
+    whole_shared: bool = False
+    """Shared experts are whole on every chip, which takes a ``tp``-th of its rank's tokens, instead
+    of being cut."""
+    spread: int = 1
+    """Domains of the nearest fabric level that the worker's ranks are laid over evenly, at least;
+    tensor-parallel chips always lie together."""
     max_running: int
-    """Sequences an attention rank may run."""
+    """Sequences a rank (an attention rank, or a micro-batch) may run."""
     max_tokens: int
-    """Tokens an attention rank may take in a step: decode first, the rest for prefill."""
+    """Tokens a rank may take in a step: decode first, the rest for prefill."""
     precision: Precision
 
     def __post_init__(self) -> None:
-        for name in ("tp", "ep", "dp", "max_running", "max_tokens"):
+        for name in ("tp", "ep", "dp", "pp", "cp", "spread", "max_running", "max_tokens"):
             if getattr(self, name) < 1:
                 raise BadPlan(f"plan.{name} must be at least 1, got {getattr(self, name)}")
+        if self.redundant < 0:
+            raise BadPlan(f"plan.redundant must be at least 0, got {self.redundant}")
         if self.max_tokens < self.max_running:
             raise BadPlan(
                 f"plan.max_tokens={self.max_tokens} is less than plan.max_running="
                 f"{self.max_running}: every running sequence takes a token a step; raise it"
             )
-        if self.chips % self.ep:
+        self._check_cuts()
+
+    def _check_cuts(self) -> None:
+        """Raise :class:`BadPlan` where the degrees do not go together."""
+        stage = self.tp * self.dp
+        if stage % self.ep:
             raise BadPlan(
-                f"plan.ep={self.ep} does not divide the worker's {self.chips} chips (tp x dp); "
-                f"choose a divisor, such as {self.chips}"
+                f"plan.ep={self.ep} does not divide the {stage} chips (tp x dp) of a worker's "
+                f"stage; choose a divisor, such as {stage}"
             )
-        if self.dp > 1 and self.ep != self.chips:
+        if self.dp > 1 and self.ep != stage:
             raise BadPlan(
                 f"attention data parallelism (dp={self.dp}) dispatches tokens to experts on every "
-                f"chip: plan.ep must be {self.chips}, not {self.ep}"
+                f"chip: plan.ep must be {stage}, not {self.ep}"
             )
+        if self.dp > 1 and self.pp > 1:
+            raise BadPlan(
+                f"plan.pp={self.pp} with plan.dp={self.dp}: a pipeline of attention ranks is not "
+                "modelled; let one of them be 1"
+            )
+        if self.tp % self.cp:
+            raise BadPlan(
+                f"plan.cp={self.cp} does not divide plan.tp={self.tp}: the context is shared among "
+                "a rank's chips"
+            )
+        if self.redundant and self.ep == 1:
+            raise BadPlan(
+                f"plan.redundant={self.redundant} with plan.ep=1: copies of experts serve only to "
+                "even out groups; raise plan.ep"
+            )
+        if self.ranks % self.spread:
+            raise BadPlan(
+                f"plan.spread={self.spread} does not divide the worker's {self.ranks} ranks "
+                "(dp x pp): they are laid evenly over domains"
+            )
+
+    @property
+    def ranks(self) -> int:
+        """Groups of ``tp`` chips with requests and KV cache of their own: attention ranks, or the
+        micro-batches of a pipeline."""
+        return self.dp * self.pp
 
     @property
     def chips(self) -> int:
         """Chips of one worker."""
-        return self.tp * self.dp
+        return self.tp * self.dp * self.pp
 
     @property
     def label(self) -> str:
-        """The field's short hand: TP8, TEP8, DEP16, or all three numbers."""
+        """The field's short hand: TP8, TEP8, DEP16, or all three numbers; then PP, CP and more."""
+        more = "".join(
+            f"{name}{value}" for name, value in (("PP", self.pp), ("CP", self.cp)) if value > 1
+        )
+        if self.redundant:
+            more += f"+{self.redundant}"
+        return self._cut + more
+
+    @property
+    def _cut(self) -> str:
         if self.dp == 1:
             if self.ep == 1:
                 return f"TP{self.tp}"

@@ -67,7 +67,7 @@ def candidate(
     """One replica of *price* under a load of mean *lengths*; None where the caches or the budget
     cannot hold it (waiting at the door would only add queueing)."""
     prompt, output = lengths
-    dp = price.plan.dp
+    dp = price.plan.ranks
     slots = -(-concurrency // dp)
     held = price.room.blocks // price.room.blocks_for(int(prompt + output) + 1)
     if slots > held or budget <= slots:

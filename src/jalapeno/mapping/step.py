@@ -55,7 +55,7 @@ class StepPrice:
         """
         grown = np.zeros_like(rows) if growth is None else growth
         first, slope = np.zeros(N_OUTPUTS), np.zeros(N_OUTPUTS)
-        hold = price_rows(self.arrays, forgetful(self.plan.dp), 0, rows, grown, first, slope)
+        hold = price_rows(self.arrays, forgetful(self.plan.ranks), 0, rows, grown, first, slope)
         return first, slope, hold
 
 
@@ -123,7 +123,7 @@ def memo_for(prices: Sequence[StepPrice], running: int) -> Memo:
         lengths[which, WORKER_TOKENS] = min(plan.dp * plan.max_tokens + 1, REMEMBERED)
     start = np.concatenate([[0], np.cumsum(lengths.ravel())[:-1]]).reshape(lengths.shape)
     values = np.full((int(lengths.sum()), N_OUTPUTS), np.nan)
-    widest = max(price.plan.dp for price in prices)
+    widest = max(price.plan.ranks for price in prices)
     return Memo(
         values, start.astype(np.int64), lengths, np.zeros((widest, 2)), np.zeros((3, N_OUTPUTS))
     )

@@ -77,7 +77,7 @@ class Run:
 
     def _workers(self) -> pl.DataFrame:
         rows = [
-            (number, pool.role.value, plan.label, plan.chips, plan.dp * price.room.blocks)
+            (number, pool.role.value, plan.label, plan.chips, plan.ranks * price.room.blocks)
             for number, (pool, price) in enumerate(
                 zip(self.scenario.pools, self.prices, strict=True)
             )

@@ -94,15 +94,15 @@ def _pool_tables(
     for number, (pool, price) in enumerate(zip(pools, prices, strict=True)):
         row = [c.NOBODY] * len(c.POOL_TABLE)
         row[c.P_ROLE], row[c.P_PRICE] = ROLES[pool.role], number
-        row[c.P_FIRST_RANK], row[c.P_RANKS] = len(rank_rows), pool.replicas * pool.plan.dp
-        row[c.P_RANKS_WORKER] = pool.plan.dp
+        row[c.P_FIRST_RANK], row[c.P_RANKS] = len(rank_rows), pool.replicas * pool.plan.ranks
+        row[c.P_RANKS_WORKER] = pool.plan.ranks
         row[c.P_MAX_RUNNING], row[c.P_MAX_TOKENS] = pool.plan.max_running, pool.plan.max_tokens
         pool_rows.append(row)
         for _ in range(pool.replicas):
             worker = [0] * len(c.WORKER_TABLE)
             worker[c.W_POOL], worker[c.W_FIRST_RANK] = number, len(rank_rows)
             worker[c.W_TIME] = c.NEVER
-            for _ in range(pool.plan.dp):
+            for _ in range(pool.plan.ranks):
                 rank = [0] * len(c.RANK_TABLE)
                 rank[c.R_WORKER], rank[c.R_FREE] = len(worker_rows), price.room.blocks
                 for column in range(c.R_PREFILL_HEAD, len(c.RANK_TABLE)):
@@ -136,7 +136,7 @@ def _state(
     caps = np.array(scenario.model.caps, dtype=np.int64)
     slots = max(pool.plan.max_running for pool in scenario.pools)
     slots = min(slots, len(requests))
-    widest = max(pool.plan.dp for pool in scenario.pools)
+    widest = max(pool.plan.ranks for pool in scenario.pools)
     sums = batch_columns(scenario.model.caps)
     outputs = len(OUTPUTS)
 
