@@ -189,6 +189,8 @@ class System:
     name: str
     title: str
     chip: Chip
+    engine: str
+    """Name of the engine that its users run by default."""
     chips: Count
     """Chips of the whole system."""
     chips_per_tray: Count

@@ -25,8 +25,8 @@ class Plan:
     dp: int = 1
     """Attention ranks with requests and KV cache of their own."""
     pp: int = 1
-    """Stages of a pipeline: layers are cut.  As many micro-batches are under way, each with requests
-    and KV cache of its own, and move on together."""
+    """Stages of a pipeline: layers are cut.  As many micro-batches are under way, each with
+    requests and KV cache of its own, and move on together."""
     cp: int = 1
     """Context parallelism inside a rank: each of *cp* shares of its ``tp`` chips holds a *cp*-th of
     every sequence's KV cache, and partial attention is merged."""

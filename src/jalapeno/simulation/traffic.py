@@ -41,6 +41,13 @@ class Lengths:
         if not 0 <= self.seed < 2**32:
             raise BadScenario(f"lengths: seed must be in [0, 2^32), got {self.seed}")
 
+    @property
+    def means(self) -> tuple[float, float]:
+        """Expected (prompt, answer) tokens."""
+        bare = self.isl - self.template_tokens
+        prompt = (max(1, int(bare * self.ratio)) + bare) / 2.0 + self.template_tokens
+        return prompt, (max(1, int(self.osl * self.ratio)) + self.osl) / 2.0
+
     def draw(self, count: int) -> tuple[Integers, Integers]:
         """(prompt tokens, answer tokens) of *count* requests, template included."""
         generator = np.random.RandomState(self.seed)
