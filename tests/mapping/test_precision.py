@@ -36,6 +36,7 @@ def block(width: int, scale: int, elements: int) -> float:
         ("fp8", 8.0),
         ("fp8_block", block(8, 32, 128 * 128)),
         ("bf16", 16.0),
+        ("fp32", 32.0),
     ],
 )
 def test_scales_count_as_bytes(name: str, bits: float) -> None:
@@ -44,7 +45,7 @@ def test_scales_count_as_bytes(name: str, bits: float) -> None:
 
 def test_every_format_is_known_to_this_test() -> None:
     assert set(FORMATS) == {
-        "mxfp4", "mxfp6", "mxfp8", "nvfp4", "int4", "fp8", "fp8_block", "bf16",
+        "mxfp4", "mxfp6", "mxfp8", "nvfp4", "int4", "fp8", "fp8_block", "bf16", "fp32",
     }  # fmt: skip
 
 
@@ -62,7 +63,7 @@ def test_the_engine_takes_operands_of_4_8_or_16_bits(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_scales_add_an_eighth_at_most(name: str) -> None:
-    if name != "mxfp6":  # runs as eight bits, is stored as six
+    if name not in ("mxfp6", "fp32"):  # run as eight and sixteen bits
         assert operand_bits(name) <= stored_bytes(name) * 8 <= 1.125 * operand_bits(name)
 
 
@@ -102,6 +103,7 @@ def saying(activations: dict[str, str], formats: dict[str, str]) -> Engine:
 
 
 OPERANDS = {"core": "bf16", "kv": "fp8"}
+NATIVE = catalogue.model("deepseek-r1").weights["experts"]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -112,7 +114,7 @@ def test_every_engine_serves_every_model_in_some_precision(model: str, system: s
 
 
 def test_weights_are_served_as_published_and_activations_as_the_engine_lets_meet_them() -> None:
-    engine = saying({"fp8_block": "mxfp8", "bf16": "bf16"} | OPERANDS, {})
+    engine = saying({NATIVE: "mxfp8", "bf16": "bf16"} | OPERANDS, {})
     precision = served(engine)
     published = catalogue.model("deepseek-r1").weights
     assert {name: getattr(precision, name) for name in published} == published
@@ -122,7 +124,7 @@ def test_weights_are_served_as_published_and_activations_as_the_engine_lets_meet
 
 def test_what_an_engine_says_of_all_models_yields_to_what_it_says_of_one() -> None:
     engine = saying(
-        {"mxfp4": "fp8", "nvfp4": "nvfp4", "fp8_block": "fp8", "bf16": "bf16"} | OPERANDS,
+        {"mxfp4": "fp8", "nvfp4": "nvfp4", NATIVE: "fp8", "bf16": "bf16"} | OPERANDS,
         {"*/experts": "mxfp4", "deepseek-r1/experts": "nvfp4", "*/kv": "bf16"},
     )
     r1, k2 = served(engine), served(engine, "kimi-k2.5")
@@ -132,7 +134,7 @@ def test_what_an_engine_says_of_all_models_yields_to_what_it_says_of_one() -> No
 
 
 def test_a_chip_may_take_other_activations() -> None:
-    rules = {"fp8_block": "fp8", "gb300/fp8_block": "mxfp8", "bf16": "bf16"} | OPERANDS
+    rules = {NATIVE: "fp8", f"gb300/{NATIVE}": "mxfp8", "bf16": "bf16"} | OPERANDS
     engine = saying(rules, {})
     assert served(engine, chip="gb300").experts_act == "mxfp8"
     assert served(engine, chip="gb200").experts_act == "fp8"
@@ -143,7 +145,7 @@ def test_a_format_without_a_kernel_is_refused_with_those_that_have_one() -> None
     with pytest.raises(BadPlan) as caught:
         served(engine)
     assert str(caught.value) == (
-        "tensorrt-llm has no kernel for fp8_block weights, as deepseek-r1 has; it has them for "
+        f"tensorrt-llm has no kernel for {NATIVE} weights, as deepseek-r1 has; it has them for "
         "bf16, mxfp4: name a precision in the plan, or another engine"
     )
 

@@ -27,6 +27,7 @@ from jalapeno.catalogue.facts import weakest
 from jalapeno.catalogue.formats import FORMATS
 from jalapeno.catalogue.override import override, paths
 from jalapeno.catalogue.schema import (
+    NO_EXPERTS,
     Alternative,
     Chip,
     Claim,
@@ -58,6 +59,7 @@ from jalapeno.catalogue.shelf import SHELVES, names, row_names, tables, tree
 __all__ = [
     "CLASSES",
     "FORMATS",
+    "NO_EXPERTS",
     "OPERANDS",
     "SHELVES",
     "WEIGHTS",
