@@ -13,13 +13,21 @@ from jalapeno import catalogue
 from jalapeno.catalogue import Level, Mla, System
 from jalapeno.errors import BadPlan
 from jalapeno.mapping import OUTPUTS, Plan, StepPrice, check_plan, compile_price, kv_elements, room
-from jalapeno.mapping.batch import Item, batch_row, columns
+from jalapeno.mapping.batch import (
+    PREFILL_PAIRS,
+    PREFILL_READS,
+    Item,
+    batch_row,
+    column,
+    columns,
+)
 from jalapeno.mapping.lower import Placed, lower
 from jalapeno.mapping.memory import kv_bytes, weight_bytes
 from jalapeno.mapping.plan import domains
 from jalapeno.mapping.pricing import IMBALANCE, JOULES, N_PARTS
 from jalapeno.mapping.rates import Rates
-from tests.mapping.worlds import FEW, as_served, decoding
+from tests.mapping.oracle import listed, oracle
+from tests.mapping.worlds import FEW, as_served, chunk, decoding
 
 R1, OSS = catalogue.model("deepseek-r1"), catalogue.model("gpt-oss-120b")
 GB300, TRT = catalogue.system("gb300-nvl72"), catalogue.engine("tensorrt-llm")
@@ -54,6 +62,68 @@ def named(price: StepPrice, part: str) -> list[Placed]:
 
 def batch(count: int, context: int = 4000) -> list[Item]:
     return [decoding(context) for _ in range(count)]
+
+
+# ---- all of it, against operators priced one by one
+
+CUTS: tuple[dict[str, int], ...] = (
+    {"tp": 8, "pp": 2},
+    {"tp": 4, "ep": 4, "pp": 4},
+    {"tp": 8, "ep": 8, "cp": 4},
+    {"tp": 4, "ep": 4, "cp": 2, "pp": 2},
+    {"dp": 8, "ep": 8, "redundant": 8},
+    {"tp": 2, "dp": 4, "ep": 8, "whole_shared": 1},
+)
+
+sequences = st.lists(
+    st.one_of(
+        st.builds(decoding, st.integers(0, 200_000)),
+        st.builds(chunk, st.integers(0, 100_000), st.integers(1, 2048)),
+    ),
+    max_size=4,
+)
+
+
+@pytest.mark.parametrize("cut", CUTS, ids=str)
+@given(data=st.data())
+@FEW
+def test_a_price_is_that_of_its_operators(cut: dict[str, int], data: st.DataObject) -> None:
+    price = priced(**cut)
+    batches = [data.draw(sequences) for _ in range(price.plan.ranks)]
+    made = rows(price, *batches)
+    first, _, _ = price.price(made)
+    expected = listed(oracle(price, made))
+    np.testing.assert_allclose(first, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("cut", CUTS, ids=str)
+def test_a_price_grows_with_the_prompt_as_it_says(cut: dict[str, int]) -> None:
+    price = priced(**cut)
+    made = rows(price, [chunk(4096, 512)] * 2)
+    growth = np.zeros_like(made)
+    growth[0, column(0, PREFILL_READS)] = 1024
+    growth[0, column(0, PREFILL_PAIRS)] = 2 * 512 * 512
+    _, slope, hold = price.price(made, growth)
+    assert hold >= 1
+    now, _, _ = price.price(made)
+    next_one, _, _ = price.price(made + growth)
+    if hold > 1:
+        np.testing.assert_allclose(now + slope, next_one, rtol=1e-9, atol=1e-12)
+    else:  # a latent cache leaves a choice, so that every step is priced anew
+        assert next_one[:N_PARTS].sum() > now[:N_PARTS].sum()
+
+
+def test_a_gathered_cache_grows_with_the_prompt() -> None:
+    cut = Plan(tp=8, cp=4, max_running=8, max_tokens=4096, precision=plan().precision)
+    price = compile_price(OSS, cut, GB300, TRT)
+    made = np.array([batch_row([chunk(4096, 512)], price.caps)])
+    growth = np.zeros_like(made)
+    growth[0, column(0, PREFILL_READS)] = 512
+    growth[0, column(0, PREFILL_PAIRS)] = 512 * 512
+    first, slope, hold = price.price(made, growth)
+    assert hold > 1
+    last, _, _ = price.price(made + (hold - 1) * growth)
+    np.testing.assert_allclose(first + (hold - 1) * slope, last, rtol=1e-9)
 
 
 # ---- pipelines
@@ -146,7 +216,9 @@ def test_shares_of_the_context_do_the_same_work(model: catalogue.Model) -> None:
         cut = replace(plan(tp=8, cp=cp), precision=as_served(model.name, "tensorrt-llm"))
         items = lower(model, cut, Rates.of(GB300, TRT, model))
         return [
-            item.operator.numbers["useful_pair"] * item.repeat for item in items if item.pairs >= 0
+            item.operator.numbers["useful_pair"] * item.repeat
+            for item in items
+            if "useful_pair" in item.operator.numbers
         ]
 
     assert work(4) == pytest.approx(work(1))
@@ -158,12 +230,14 @@ def test_long_contexts_decode_faster_in_shares_and_short_ones_slower() -> None:
     assert seconds(shared, batch(1, 100)) > seconds(whole, batch(1, 100))
 
 
-def test_only_shares_exchange_queries_and_results() -> None:
+def test_only_shares_exchange_queries_results_and_cache() -> None:
     assert not named(priced(tp=8), "context shares")
     exchanged = named(priced(tp=8, cp=4), "context shares")
-    assert [item.repeat for item in exchanged] == [61, 61]
+    assert [item.repeat for item in exchanged] == [61, 61, 61]
+    cache, queries, _ = exchanged
+    assert cache.operator.numbers["link_row"] == pytest.approx(576 * 3 / 4)
     latent = 16 * 4 * 576 * 2 * 3 / 4
-    assert exchanged[0].operator.numbers["link_row"] == pytest.approx(latent)
+    assert queries.operator.numbers["link_row"] == pytest.approx(latent)
 
 
 def test_a_share_is_a_share_of_the_ranks_chips() -> None:

@@ -1,8 +1,8 @@
 """Lowering of attention: grouped-query and latent, full, windowed and sparse; linear attention.
 
-Under context parallelism (``plan.cp``) the attention core of a chip has the heads of its share of
-the rank, ``cp`` times as many, over a ``cp``-th of the context; queries and partial results travel
-among the shares.
+Under context parallelism (``plan.cp``) a chip decodes with the heads of its whole share of the
+rank, ``cp`` times as many, over a ``cp``-th of the context: queries and partial results travel
+among the shares.  For prefill, whose queries are many, the cache travels instead.
 """
 
 from __future__ import annotations
@@ -60,30 +60,31 @@ def _gqa(low: Lowering, gqa: Gqa) -> Iterator[Placed]:
     yield Placed(rotary, layers)
     if gqa.gated:
         yield Placed(low.elementwise("output gate", 3 * width * WIDE, 6.0 * width), layers)
-    core = heads * plan.cp
-    core_kv = max(1, gqa.kv_heads * plan.cp // plan.tp)
-    useful = 4.0 * core * gqa.head_dim / plan.cp
-    numbers = {
-        "useful_pair": useful,
-        "vector_pair": SOFTMAX_FLOPS * core / plan.cp,
-        "vector_row": SOFTMAX_FLOPS * core if gqa.sinks else 0.0,
-        "bytes_row": 2 * core * gqa.head_dim * WIDE,
-        "bytes_read": 2 * core_kv * gqa.head_dim * stored_bytes(prec.kv) / plan.cp,
-    }
-    padded = useful * _padded(low, core // core_kv)
     for cap, repeat in ((0, layers - gqa.window_layers), (1, gqa.window_layers)):
         if repeat:
-            which = "window" if cap else "full"
-            decode = low.attention(
-                f"decode attention, {which}", True, numbers | {"flops_pair": padded}
-            )
-            prefill = low.attention(
-                f"prefill attention, {which}", False, numbers | {"flops_pair": useful}
-            )
+            decode, prefill = (_grouped(low, gqa, cap, which) for which in (True, False))
             yield from _cores(decode, prefill, repeat, cap)
-    sizes = core * gqa.head_dim * WIDE, core * gqa.head_dim * WIDE
-    yield from _shares(low, sizes, layers)
+            yield from _gathered(low, entry * stored_bytes(prec.kv), repeat, cap)
+    core = heads * plan.cp * gqa.head_dim * WIDE
+    yield from _shares(low, (core, core), layers)
     yield Placed(low.gemm("output projection", (model.hidden, width), formats), layers)
+
+
+def _grouped(low: Lowering, gqa: Gqa, cap: int, decode: bool) -> Operator:
+    """Grouped-query attention: in decode the queries of a KV head fill a tile."""
+    plan, shares = low.plan, low.plan.cp if decode else 1
+    heads, kv_heads = gqa.heads * shares // plan.tp, max(1, gqa.kv_heads * shares // plan.tp)
+    useful = 4.0 * heads * gqa.head_dim / shares
+    numbers = {
+        "flops_pair": useful * (_padded(low, heads // kv_heads) if decode else 1.0),
+        "useful_pair": useful,
+        "vector_pair": SOFTMAX_FLOPS * heads / shares,
+        "vector_row": SOFTMAX_FLOPS * heads if gqa.sinks else 0.0,
+        "bytes_row": 2 * heads * gqa.head_dim * WIDE,
+        "bytes_read": 2 * kv_heads * gqa.head_dim * stored_bytes(plan.precision.kv) / shares,
+    }
+    which = f"{'decode' if decode else 'prefill'} attention, {'window' if cap else 'full'}"
+    return low.attention(which, decode, numbers)
 
 
 def _cores(decode: Operator, prefill: Operator, repeat: int, cap: int) -> Iterator[Placed]:
@@ -96,11 +97,19 @@ def _cores(decode: Operator, prefill: Operator, repeat: int, cap: int) -> Iterat
 
 
 def _shares(low: Lowering, sizes: tuple[float, float], layers: int) -> Iterator[Placed]:
-    """Queries to all context shares and partial results back, of these *sizes* a token."""
+    """Decode: queries to all context shares and partial results back, of these *sizes* a token."""
     if low.plan.cp > 1:
-        queries, results = sizes
-        yield Placed(low.gather("queries to context shares", queries), layers)
-        yield Placed(low.gather("merging of context shares", results), layers)
+        for name, size in zip(("queries to", "merging of"), sizes, strict=True):
+            operator = low.gather(f"{name} context shares", size)
+            yield Placed(operator, layers, RANK, batch.DECODE)
+
+
+def _gathered(low: Lowering, entry: float, layers: int, cap: int) -> Iterator[Placed]:
+    """Prefill: every chip gets the cache of the other shares, *entry* bytes a KV entry read."""
+    if low.plan.cp > 1:
+        reads = batch.column(cap, batch.PREFILL_READS)
+        operator = low.gather("cache of context shares", entry)
+        yield Placed(operator, layers, RANK, batch.PREFILL, reads, reads)
 
 
 def _mla(low: Lowering, mla: Mla) -> Iterator[Placed]:
@@ -125,9 +134,12 @@ def _mla(low: Lowering, mla: Mla) -> Iterator[Placed]:
     if mla.index is None:
         yield Placed(absorb, layers, RANK, batch.DECODE)
         yield from _cores(_absorbed(low, mla, True), _expanded(low, mla), layers, 0)
+        entry = latent * stored_bytes(prec.kv)
     else:
         yield Placed(absorb, layers)
         yield from _sparse(low, mla, mla.index)
+        entry = latent * stored_bytes(prec.kv) + mla.index.key_bytes
+    yield from _gathered(low, entry, layers, 0)
     core = heads * plan.cp
     yield from _shares(low, (core * latent * WIDE, core * mla.kv_rank * WIDE), layers)
     projection = low.gemm("output projection", (model.hidden, heads * mla.value_dim), formats)
@@ -137,14 +149,15 @@ def _mla(low: Lowering, mla: Mla) -> Iterator[Placed]:
 def _absorbed(low: Lowering, mla: Mla, decode: bool) -> Operator:
     """Attention on the latent as it is cached: all heads share one key and value of its width."""
     plan, prec = low.plan, low.plan.precision
-    core, latent = mla.heads * plan.cp // plan.tp, mla.kv_rank + mla.rope_dim
-    useful = 2.0 * core * (latent + mla.kv_rank) / plan.cp
+    shares = plan.cp if decode else 1
+    heads, latent = mla.heads * shares // plan.tp, mla.kv_rank + mla.rope_dim
+    useful = 2.0 * heads * (latent + mla.kv_rank) / shares
     numbers = {
-        "flops_pair": useful * _padded(low, core),
+        "flops_pair": useful * _padded(low, heads),
         "useful_pair": useful,
-        "vector_pair": SOFTMAX_FLOPS * core / plan.cp,
-        "bytes_row": core * (latent + mla.kv_rank) * WIDE,
-        "bytes_read": latent * stored_bytes(prec.kv) / plan.cp,
+        "vector_pair": SOFTMAX_FLOPS * heads / shares,
+        "bytes_row": heads * (latent + mla.kv_rank) * WIDE,
+        "bytes_read": latent * stored_bytes(prec.kv) / shares,
     }
     which = "decode" if decode else "prefill"
     return low.attention(f"{which} attention, absorbed", decode, numbers)
@@ -153,23 +166,22 @@ def _absorbed(low: Lowering, mla: Mla, decode: bool) -> Operator:
 def _expanded(low: Lowering, mla: Mla) -> Operator:
     """Prefill on keys and values of every head, or absorbed where that is faster."""
     plan, prec = low.plan, low.plan.precision
-    core, latent = mla.heads * plan.cp // plan.tp, mla.kv_rank + mla.rope_dim
-    key, expansion = mla.nope_dim + mla.rope_dim, expansion_parameters(mla) * plan.cp // plan.tp
-    pair = 2.0 * core * (key + mla.value_dim) / plan.cp
+    heads, latent = mla.heads // plan.tp, mla.kv_rank + mla.rope_dim
+    key, expansion = mla.nope_dim + mla.rope_dim, expansion_parameters(mla) // plan.tp
+    pair = 2.0 * heads * (key + mla.value_dim)
     numbers = {
         "flops_pair": pair,
         "useful_pair": pair,
-        "flops_read": 2.0 * expansion / plan.cp,
+        "flops_read": 2.0 * expansion,
         # few queries on a long context do better absorbed, as in decode
         "absorbed_row": 2.0 * expansion,
-        "absorbed_pair": 2.0 * core * (latent + mla.kv_rank) / plan.cp,
-        "absorbed_read": latent * stored_bytes(prec.kv) / plan.cp,
+        "absorbed_pair": 2.0 * heads * (latent + mla.kv_rank),
+        "absorbed_read": latent * stored_bytes(prec.kv),
         "bytes_fixed": expansion * stored_bytes(prec.attention),
-        "vector_pair": SOFTMAX_FLOPS * core / plan.cp,
-        "bytes_row": core * (key + mla.value_dim) * WIDE,
+        "vector_pair": SOFTMAX_FLOPS * heads,
+        "bytes_row": heads * (key + mla.value_dim) * WIDE,
         # the latent is read once; its expansion is written and read back
-        "bytes_read": (latent * stored_bytes(prec.kv) + 2 * expansion / mla.kv_rank * WIDE)
-        / plan.cp,
+        "bytes_read": latent * stored_bytes(prec.kv) + 2 * expansion / mla.kv_rank * WIDE,
     }
     return low.attention("prefill attention, expanded", False, numbers)
 
@@ -194,7 +206,7 @@ def _sparse(low: Lowering, mla: Mla, index: Dsa) -> Iterator[Placed]:
 
 def _scores(low: Lowering, index: Dsa, decode: bool) -> Operator:
     """The scores of all keys by an indexer, and the choice of the best."""
-    engine, shares = low.rates.engine, low.plan.cp
+    engine, shares = low.rates.engine, low.plan.cp if decode else 1
     achieved = engine.decode_attention_efficiency if decode else engine.prefill_attention_efficiency
     rate, joules = low.rates.matrix(INDEX_FORMAT, INDEX_FORMAT, achieved)
     useful = 2.0 * index.heads * index.dim / shares
