@@ -26,6 +26,7 @@ from jalapeno.catalogue.entries import (
 from jalapeno.catalogue.facts import weakest
 from jalapeno.catalogue.formats import FORMATS
 from jalapeno.catalogue.override import override, paths
+from jalapeno.catalogue.own import shelf_of, whole
 from jalapeno.catalogue.schema import (
     NO_EXPERTS,
     Alternative,
@@ -54,7 +55,7 @@ from jalapeno.catalogue.schema import (
     Vector,
     Workers,
 )
-from jalapeno.catalogue.shelf import SHELVES, names, row_names, tables, tree
+from jalapeno.catalogue.shelf import SHELVES, names, parse_toml, row_names, tables, tree
 
 __all__ = [
     "CLASSES",
@@ -98,11 +99,13 @@ __all__ = [
     "model_of",
     "names",
     "override",
+    "parse_toml",
     "paths",
     "row",
     "row_names",
     "row_of",
     "rows",
+    "shelf_of",
     "system",
     "system_of",
     "tables",
@@ -111,4 +114,5 @@ __all__ = [
     "tree",
     "weakest",
     "weight_classes",
+    "whole",
 ]

@@ -36,7 +36,7 @@ def parse_toml(text: str, where: str) -> Tree:
     """
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also integers and nests too large for Python
         raise BadFact(f"{where}: not TOML: {error}") from error
 
 
