@@ -25,6 +25,8 @@ from jalapeno.catalogue.entries import (
 )
 from jalapeno.catalogue.facts import weakest
 from jalapeno.catalogue.formats import FORMATS
+from jalapeno.catalogue.huggingface import ARCHITECTURES, model_tree
+from jalapeno.catalogue.huggingface_fields import read_config
 from jalapeno.catalogue.override import override, paths
 from jalapeno.catalogue.schema import (
     Alternative,
@@ -53,9 +55,11 @@ from jalapeno.catalogue.schema import (
     Vector,
     Workers,
 )
-from jalapeno.catalogue.shelf import SHELVES, names, row_names, tables, tree
+from jalapeno.catalogue.shelf import SHELVES, is_file, names, row_names, tables, tree
+from jalapeno.catalogue.toml_text import toml_text
 
 __all__ = [
+    "ARCHITECTURES",
     "CLASSES",
     "FORMATS",
     "OPERANDS",
@@ -92,11 +96,14 @@ __all__ = [
     "claim_of",
     "engine",
     "engine_of",
+    "is_file",
     "model",
     "model_of",
+    "model_tree",
     "names",
     "override",
     "paths",
+    "read_config",
     "row",
     "row_names",
     "row_of",
@@ -106,6 +113,7 @@ __all__ = [
     "tables",
     "tariff",
     "tariff_of",
+    "toml_text",
     "tree",
     "weakest",
     "weight_classes",
