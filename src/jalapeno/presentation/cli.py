@@ -17,6 +17,7 @@ from jalapeno.errors import JalapenoError
 from jalapeno.presentation.files import unwritable
 from jalapeno.presentation.fit_command import fit_command
 from jalapeno.presentation.list_command import list_command
+from jalapeno.presentation.model_command import model_app
 from jalapeno.presentation.reproduce_command import reproduce_command
 from jalapeno.presentation.show_command import show_command
 from jalapeno.presentation.simulate_command import simulate_command
@@ -53,6 +54,7 @@ system_app.command("check", epilog="Example: jalapeno system check my-board.toml
     system_check_command
 )
 app.add_typer(system_app, name="system")
+app.add_typer(model_app, name="model")
 
 
 def _print_version(wanted: bool) -> None:
