@@ -114,7 +114,8 @@ def test_a_step_has_room_for_a_token_of_every_sequence() -> None:
 
 def test_experts_go_to_equal_groups_of_chips() -> None:
     assert refusal(tp=8, ep=3) == (
-        "plan.ep=3 does not divide the worker's 8 chips (tp x dp); choose a divisor, such as 8"
+        "plan.ep=3 does not divide the 8 chips (tp x dp) of a worker's stage; choose a divisor, "
+        "such as 8"
     )
 
 
@@ -153,7 +154,8 @@ def test_kv_heads_are_split_or_repeated_and_nothing_between(gpt_oss: Model) -> N
 
 def test_experts_are_dealt_out_evenly(gpt_oss: Model) -> None:
     assert misfit(gpt_oss, plan(dp=3, ep=3)) == (
-        "plan.ep=3 does not divide the 128 experts of gpt-oss-120b"
+        "plan.ep=3 does not divide the 128 experts of gpt-oss-120b; plan.redundant=1 would fill "
+        "its groups"
     )
 
 

@@ -17,9 +17,11 @@ from jalapeno.errors import JalapenoError
 from jalapeno.presentation.files import unwritable
 from jalapeno.presentation.fit_command import fit_command
 from jalapeno.presentation.list_command import list_command
+from jalapeno.presentation.model_command import model_app
 from jalapeno.presentation.reproduce_command import reproduce_command
 from jalapeno.presentation.show_command import show_command
 from jalapeno.presentation.simulate_command import simulate_command
+from jalapeno.presentation.system_command import system_check_command
 
 INTERRUPTED, TERMINATED = 130, 143
 """128 plus the number of the signal, as shells have it."""
@@ -43,6 +45,16 @@ app.command("fit", epilog="Example: jalapeno fit --most 3")(fit_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command
 )
+system_app = typer.Typer(
+    help="Chips and systems of one's own.",
+    epilog="Example: jalapeno system check my-board.toml",
+    no_args_is_help=True,
+)
+system_app.command("check", epilog="Example: jalapeno system check my-board.toml")(
+    system_check_command
+)
+app.add_typer(system_app, name="system")
+app.add_typer(model_app, name="model")
 
 
 def _print_version(wanted: bool) -> None:
