@@ -11,8 +11,9 @@ from jalapeno.mapping import OUTPUTS, StepPrice, check_request, compile_price, m
 from jalapeno.mapping.batch import columns as batch_columns
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.journal import Journal, KeptSegments, Segments, StoredSegments
+from jalapeno.simulation.pools import Pool, Role
 from jalapeno.simulation.run import Run
-from jalapeno.simulation.scenario import Pool, Role, Scenario
+from jalapeno.simulation.scenario import Scenario
 from jalapeno.simulation.state import (
     BUFFER_SEGMENTS,
     Floats,
@@ -37,8 +38,9 @@ def simulate(scenario: Scenario, folder: Path | None = None) -> Journal:
 def start(scenario: Scenario, folder: Path | None = None) -> Run:
     """A run of *scenario* at time zero; raises where a plan or a request does not fit."""
     prices = tuple(
-        compile_price(scenario.model, pool.plan, scenario.system, scenario.engine)
+        compile_price(scenario.model, pool.plan, site.system, site.engine)
         for pool in scenario.pools
+        for site in (scenario.site(pool),)
     )
     requests = _requests(scenario, prices)
     clock = np.zeros(len(c.CLOCK), dtype=np.int64)
