@@ -1,18 +1,20 @@
 """The frontier of a model on a system: speed a user against throughput, over all plans.
 
 The closed form goes through every plan at many loads and picks a short list; the short list is
-played out with InferenceX's request list, and the runs decide.
+played out with InferenceX's request list, and the runs decide.  Within limits on latency only runs
+that keep them count.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from jalapeno.analysis.frontier_choice import neighbours, short_list
 from jalapeno.analysis.frontier_points import Bench, Option, Point, Progress, bench, silent
 from jalapeno.analysis.interpolation import Curve, curve, pareto_front, reciprocal
-from jalapeno.analysis.objectives import Per, Rate, rate
+from jalapeno.analysis.objectives import Limit, Per, Rate, rate
+from jalapeno.analysis.objectives_search import best_within, likely
 from jalapeno.analysis.subject import Subject
 from jalapeno.errors import BadScenario, DoesNotFit, UsageError
 from jalapeno.mapping import Plan
@@ -22,15 +24,12 @@ from jalapeno.simulation import Pool, Role
 
 LARGEST_WORKER = 72
 """Chips of the largest worker that is tried where nobody says."""
+PIPELINES = (1, 2, 4, 8)
+"""Stages of a pipeline that are tried."""
+CONTEXTS = (1, 2, 4, 8)
+"""Shares of the context that are tried for long ones."""
 LONG_CONTEXT = 32_768
 """From this mean prompt on, sharing the context inside a rank is tried too."""
-POINTS = 10
-"""Options of each sort that are played out, about."""
-NEIGHBOURS = 16
-"""Options beside the front that are played out after these, at the most."""
-MANY_RANKS = 8
-"""More attention ranks than these are a sort of their own: the closed form takes their steps to be
-independent, and is too slow for them where they keep step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +38,8 @@ class Space:
 
     chips: tuple[int, ...]
     """Chips of a worker."""
-    ways: Ways = Ways()
-    grid: Grid = Grid()
+    ways: Ways = field(default_factory=Ways)
+    grid: Grid = field(default_factory=Grid)
 
     def __post_init__(self) -> None:
         if not self.chips or min(self.chips) < 1:
@@ -53,8 +52,66 @@ def space_for(subject: Subject, chips: Sequence[int] = (), up_to: int | None = N
         raise UsageError(f"a worker has at least one chip; got up to {up_to}")
     most = min(up_to or LARGEST_WORKER, subject.system.chips)
     long = subject.mean_lengths[0] >= LONG_CONTEXT
-    ways = Ways(contexts=(1, 2, 4, 8) if long else (1,))
+    ways = Ways(pipelines=PIPELINES, contexts=CONTEXTS if long else (1,))
     return Space(chips=tuple(dict.fromkeys(chips)) or sizes(most), ways=ways)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prospect:
+    """A subject as the closed form sees it, and the bench for what is played out."""
+
+    bench: Bench
+    explored: Explored
+    options: tuple[Option, ...]
+
+
+def prospect(subject: Subject, space: Space, more: Iterable[Option] = ()) -> Prospect:
+    """Every plan of *space* by the closed form, and *more* options.
+
+    Raises :class:`DoesNotFit` where no plan is possible, and says why.
+    """
+    explored = _look(subject, space)
+    unified = (
+        Option(
+            (Pool(role=Role.UNIFIED, plan=item.plan, replicas=1),), item.concurrency, item.steady
+        )
+        for _, item in explored.found
+    )
+    return Prospect(bench=bench(subject), explored=explored, options=(*unified, *more))
+
+
+def _look(subject: Subject, space: Space) -> Explored:
+    longest = subject.lengths.isl + subject.lengths.osl
+    if longest > subject.model.context:
+        raise BadScenario(
+            f"requests of up to {longest:,} tokens exceed the context window of "
+            f"{subject.model.name}, {subject.model.context:,}: lower --isl or --osl"
+        )
+    prompt, output = subject.mean_lengths
+    found = explore(
+        subject.model,
+        subject.system,
+        subject.engine,
+        plans(subject, space),
+        Work(prompt=prompt, output=output, longest=longest),
+        space.grid,
+    )
+    if not found.found:
+        raise DoesNotFit(
+            f"no plan of {subject.model.name} on workers of "
+            f"{', '.join(map(str, space.chips))} chips of {subject.system.name} is possible; "
+            f"{found.explain()}"
+        )
+    return found
+
+
+def plans(subject: Subject, space: Space) -> tuple[Plan, ...]:
+    """Every cut of the subject's model over every number of chips of *space*."""
+    return tuple(
+        plan
+        for chips in space.chips
+        for plan in cuts(subject.model, chips, subject.precision, space.ways)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,12 +150,17 @@ class Unreachable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frontier:
-    """All that was played out for a subject, and what it was chosen from."""
+    """What was played out for a subject, and what it was chosen from."""
 
-    bench: Bench
-    explored: Explored
+    prospect: Prospect
+    limits: tuple[Limit, ...]
     points: tuple[Point, ...]
-    """By speed."""
+    """Those that keep the limits, by speed; one at least."""
+
+    @property
+    def bench(self) -> Bench:
+        """Where the points were played."""
+        return self.prospect.bench
 
     def front(self, per: Per) -> tuple[Point, ...]:
         """The points that no other beats on speed and on throughput for *per*; slowest first."""
@@ -128,9 +190,8 @@ class Frontier:
             return curve(xs, [metric(point) for point in front])(speed)
 
         chip = curve(xs, [point.tokens_per_s_per_chip for point in front])
-        # the rate has the curve that is drawn; watts follow where the rate is one of watts
         tokens, watts = chip(speed), read(lambda point: point.watts_per_chip)
-        if per is Per.PACKAGE:
+        if per is Per.PACKAGE:  # the rate is what is drawn, and watts follow from it
             watts = 1e3 * tokens / self.curve(per)(speed)
         costs = [point.report.power.dollars_per_million_tokens for point in front]
         return Iso(
@@ -155,146 +216,24 @@ def _beside(front: Sequence[Point], speed: float) -> tuple[Point, Point]:
     return below[-1], above[0]
 
 
-def look(subject: Subject, space: Space) -> Explored:
-    """Every plan of *space* by the closed form; raises where none is possible, and says why."""
-    longest = subject.lengths.isl + subject.lengths.osl
-    if longest > subject.model.context:
-        raise BadScenario(
-            f"requests of up to {longest:,} tokens exceed the context window of "
-            f"{subject.model.name}, {subject.model.context:,}: lower --isl or --osl"
-        )
-    prompt, output = subject.mean_lengths
-    found = explore(
-        subject.model,
-        subject.system,
-        subject.engine,
-        plans(subject, space),
-        Work(prompt=prompt, output=output, longest=longest),
-        space.grid,
-    )
-    if not found.found:
-        raise DoesNotFit(
-            f"no plan of {subject.model.name} on workers of "
-            f"{', '.join(map(str, space.chips))} chips of {subject.system.name} is possible; "
-            f"{found.explain()}"
-        )
-    return found
-
-
-def plans(subject: Subject, space: Space) -> tuple[Plan, ...]:
-    """Every cut of the subject's model over every number of chips of *space*."""
-    return tuple(
-        plan
-        for chips in space.chips
-        for plan in cuts(subject.model, chips, subject.precision, space.ways)
-    )
-
-
-def options_of(explored: Explored) -> tuple[Option, ...]:
-    """One unified worker for every candidate."""
-    return tuple(
-        Option(
-            (Pool(role=Role.UNIFIED, plan=item.plan, replicas=1),), item.concurrency, item.steady
-        )
-        for _, item in explored.found
-    )
-
-
 def frontier(
-    subject: Subject,
-    space: Space,
-    more: Iterable[Option] = (),
-    progress: Progress = silent,
+    found: Prospect, limits: Sequence[Limit] = (), progress: Progress = silent
 ) -> Frontier:
-    """The frontier of *subject* over *space*, and *more* options."""
-    explored = look(subject, space)
-    options = (*options_of(explored), *more)
-    rig = bench(subject)
-    made = rig.play(short_list(options), progress, _stage(subject))
-    made += rig.play(neighbours(made, options), progress, f"{_stage(subject)}, neighbours")
-    once = {point.option.key: point for point in made}
-    points = sorted(once.values(), key=lambda p: (p.speed, p.tokens_per_s_per_chip))
-    return Frontier(bench=rig, explored=explored, points=tuple(points))
+    """The frontier of what the closed form has *found*, within *limits*.
 
-
-def _stage(subject: Subject) -> str:
-    return f"simulating {subject.model.name} on {subject.system.name}"
-
-
-def sort_of(option: Option) -> int:
-    """The sort of *option*: what the closed form judges alike."""
-    if len(option.pools) > 1:
-        return 3
-    return 0 if option.ranks == 1 else 1 if option.ranks <= MANY_RANKS else 2
-
-
-def short_list(options: Sequence[Option], points: int = POINTS) -> tuple[Option, ...]:
-    """About *points* options of each sort, along the front that the closed form sees.
-
-    Fronts of throughput a chip and of throughput a watt: they hold the best for every denominator.
+    Raises :class:`OutOfReach`, with the best that is reached, where no run keeps the limits.
     """
-    chosen: dict[tuple[object, ...], Option] = {}
-    for sort in sorted({sort_of(option) for option in options}):
-        own = [option for option in options if sort_of(option) == sort]
-        for score in (_per_chip, _per_watt):
-            front = pareto_front(own, lambda option: 1.0 / option.steady.tpot, score)
-            chosen |= {option.key: option for option in _spread(front, points)}
-    return tuple(chosen.values())
-
-
-def _per_chip(option: Option) -> float:
-    return option.steady.tokens_per_s_per_chip
-
-
-def _per_watt(option: Option) -> float:
-    return option.steady.tokens_per_s_per_chip / option.steady.watts_per_chip
-
-
-def _spread(front: Sequence[Option], points: int) -> list[Option]:
-    """Up to *points* of *front*, both ends among them, evenly in proportion of their speed."""
-    if len(front) <= points:
-        return list(front)
-    slow, fast = front[0].steady.tpot, front[-1].steady.tpot
-    chosen = []
-    for step in range(points):
-        wanted = slow * (fast / slow) ** (step / (points - 1))
-        chosen.append(min(front, key=lambda one: abs(math.log(one.steady.tpot / wanted))))
-    return chosen
-
-
-def neighbours(
-    points: Sequence[Point], options: Sequence[Option], most: int = NEIGHBOURS
-) -> tuple[Option, ...]:
-    """Up to *most* options beside the front of *points*: the same cut at the next load or budget.
-
-    Those first that promise most over the front as it is: the closed form's gain over the point
-    beside them, on top of what that point was played to have.
-    """
-    front = pareto_front(points, _speed, lambda point: point.tokens_per_s_per_chip)
-    alike: dict[tuple[object, ...], list[Option]] = {}
-    for option in options:
-        alike.setdefault(option.cut, []).append(option)
-    played = {point.option.key for point in points}
-    promised: dict[tuple[object, ...], tuple[float, Option]] = {}
-    for point in front:
-        own = point.option
-        loads = sorted({option.concurrency for option in alike[own.cut]})
-        place = loads.index(own.concurrency)
-        near = loads[max(0, place - 1) : place + 2]
-        for option in alike[own.cut]:
-            if option.concurrency in near and option.key not in played:
-                promise = _promise(option, point, front)
-                if promise > promised.get(option.key, (0.0, option))[0]:
-                    promised[option.key] = (promise, option)
-    ranked = sorted(promised.values(), key=lambda pair: pair[0], reverse=True)
-    return tuple(option for _, option in ranked[:most])
-
-
-def _promise(option: Option, point: Point, front: Sequence[Point]) -> float:
-    """How much more throughput than the front has *option* may have at its speed, as a factor."""
-    steady, beside = option.steady, point.option.steady
-    speed = point.speed * beside.tpot / steady.tpot
-    tokens = point.tokens_per_s_per_chip
-    tokens *= steady.tokens_per_s_per_chip / beside.tokens_per_s_per_chip
-    faster = [other.tokens_per_s_per_chip for other in front if other.speed >= speed]
-    return tokens / faster[0] if faster else 1e9
+    rig = found.bench
+    stage = f"simulating {rig.subject.model.name} on {rig.subject.system.name}"
+    options = likely(rig, found.options, limits)
+    made = rig.play(short_list(options), progress, stage)
+    kept = [point for point in made if all(limit.holds(point.report) for limit in limits)]
+    rig.play(neighbours(kept, options), progress, f"{stage}, neighbours")
+    if limits:
+        for per in (Per.CHIP, Per.PACKAGE):  # the others are constants of the chip
+            best_within(rig, found.options, limits, per, progress)
+    points = [
+        point for point in rig.points.values() if all(limit.holds(point.report) for limit in limits)
+    ]
+    points.sort(key=lambda point: (point.speed, point.tokens_per_s_per_chip))
+    return Frontier(prospect=found, limits=tuple(limits), points=tuple(points))

@@ -1,4 +1,4 @@
-"""Options and points: a deployment under a load as the closed form sees it, and as it was played."""
+"""Options and points: a deployment under a load, as the closed form sees it and as played out."""
 
 from __future__ import annotations
 
@@ -147,9 +147,7 @@ class Bench:
     def price(self, option: Option) -> StepPrice:
         """The compiled price of the workers of *option* that hold the cache."""
         subject = self.subject
-        return compile_price(
-            subject.model, option.pools[-1].plan, subject.system, subject.engine
-        )
+        return compile_price(subject.model, option.pools[-1].plan, subject.system, subject.engine)
 
     def rate(self, per: Per, point: Point) -> Rate:
         """Throughput of *point* for the denominator *per*, with its range."""

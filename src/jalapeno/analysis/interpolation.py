@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -67,14 +68,14 @@ class Curve:
 
 def curve(xs: Sequence[float], ys: Sequence[float]) -> Curve:
     """The monotone cubic through (*xs*, *ys*); ValueError where *xs* do not rise or none are."""
-    if not xs or len(xs) != len(ys) or any(b <= a for a, b in zip(xs, xs[1:], strict=False)):
+    if not xs or len(xs) != len(ys) or any(b <= a for a, b in pairwise(xs)):
         raise ValueError(f"a curve needs knots of rising x and a y for each, got {xs} and {ys}")
     return Curve(tuple(xs), tuple(ys), _slopes(xs, ys))
 
 
 def _slopes(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, ...]:
     """Slope at each knot: Steffen's inside, and of a parabola without overshoot at the ends."""
-    widths = [b - a for a, b in zip(xs, xs[1:], strict=False)]
+    widths = [b - a for a, b in pairwise(xs)]
     secants = [(b - a) / h for a, b, h in zip(ys, ys[1:], widths, strict=False)]
     if not secants:
         return (0.0,)

@@ -30,7 +30,9 @@ HOPE = {True: 1.1, False: 1.6}
 ranks that keep step wait less for each other than independent ones."""
 BURST = {"p95": 0.95, "p99": 0.99, "p99.9": 0.999}
 """Percentiles that lie in the first wave, a tenth of the requests, which all come at once."""
-CLOSEST = 3
+LAST_RESORT = 0.3
+"""The same for columns that should not keep the limits at any load: they are tried last."""
+CLOSEST = 4
 """Options played out for each limit when none is kept, to say what can be reached."""
 
 
@@ -40,7 +42,9 @@ class Column:
 
     options: Sequence[Option]
     start: int
-    """Place of the highest load that should keep the limits."""
+    """Place of the highest load that should keep the limits, or of the lowest."""
+    hope: float
+    """How much better than the closed form says it may be."""
     scores: Sequence[float]
     """What the closed form promises."""
     played: dict[int, tuple[float, bool]] = field(default_factory=dict)
@@ -49,8 +53,7 @@ class Column:
     def next(self) -> tuple[int, float] | None:
         """(place of the load to be played next, what it promises); None where all is known."""
         if not self.played:
-            hope = HOPE[self.options[0].ranks == 1]
-            return self.start, hope * self.scores[self.start]
+            return self.start, self.hope * self.scores[self.start]
         kept = [place for place, (_, keeps) in self.played.items() if keeps]
         beside = max(kept) if kept else min(self.played)
         place = beside + 1 if kept else beside - 1
@@ -72,7 +75,7 @@ def best_within(
     """
     columns = _columns(rig, options, limits, per)
     stage = f"searching {rig.subject.system.name} within limits, per {per}"
-    best: Point | None = None
+    best = _better(rig, per, limits, tuple(rig.points.values()))
     runs = 0
     while runs < MOST_RUNS:
         due = _due(columns, 0.0 if best is None else rig.rate(per, best).value)
@@ -85,6 +88,9 @@ def best_within(
         best = _better(rig, per, limits, (*points, *([best] if best else [])))
         runs += len(due)
         progress(stage, runs, MOST_RUNS)
+    if best is None:
+        rig.play(_nearest(rig, options, limits))
+        best = _better(rig, per, limits, tuple(rig.points.values()))
     if best is None:
         raise _out_of_reach(rig, options, limits)
     progress(stage, MOST_RUNS, MOST_RUNS)
@@ -99,9 +105,7 @@ def _due(columns: Sequence[Column], beaten: float) -> list[tuple[Column, int]]:
     return [(column, place) for column, place, _ in hopeful[:ROUND]]
 
 
-def _better(
-    rig: Bench, per: Per, limits: Sequence[Limit], points: Sequence[Point]
-) -> Point | None:
+def _better(rig: Bench, per: Per, limits: Sequence[Limit], points: Sequence[Point]) -> Point | None:
     kept = [point for point in points if all(limit.holds(point.report) for limit in limits)]
     return max(kept, key=lambda point: rig.rate(per, point).value, default=None)
 
@@ -135,31 +139,51 @@ def _columns(
     columns = []
     for group in grouped.values():
         group.sort(key=lambda option: option.concurrency)
-        start = _start(rig, group, limits)
-        if start is not None:
-            columns.append(Column(group, start, [_promise(option, per) for option in group]))
+        expected = [_excess_expected(rig, group[0], option, limits) for option in group]
+        keeping = [place for place, excess in enumerate(expected) if excess <= 1.0]
+        hope = HOPE[group[0].ranks == 1]
+        if not keeping and expected[0] > hope**2:
+            continue
+        columns.append(
+            Column(
+                group,
+                max(keeping, default=0),
+                hope if keeping else LAST_RESORT,
+                [_promise(option, per) for option in group],
+            )
+        )
     return columns
+
+
+def _excess_expected(rig: Bench, alone: Option, option: Option, limits: Sequence[Limit]) -> float:
+    """What the closed form expects over the limit, for the limit that it exceeds most."""
+    return max((expect(rig, alone, option, one) / one.ms for one in limits), default=0.0)
+
+
+def likely(rig: Bench, options: Sequence[Option], limits: Sequence[Limit]) -> tuple[Option, ...]:
+    """Those of *options* that may keep *limits*; all where none may, for runs decide."""
+    least: dict[tuple[object, ...], Option] = {}
+    for option in sorted(options, key=lambda one: one.concurrency):
+        least.setdefault((option.cut, option.chunk), option)
+    found = tuple(
+        option
+        for option in options
+        if _excess_expected(rig, least[option.cut, option.chunk], option, limits)
+        <= HOPE[option.ranks == 1]
+    )
+    return found or tuple(options)
+
+
+def _nearest(rig: Bench, options: Sequence[Option], limits: Sequence[Limit]) -> list[Option]:
+    """The options that should come nearest to keeping all *limits*, each at its own least load."""
+    ranked = sorted(options, key=lambda one: _excess_expected(rig, one, one, limits))
+    return ranked[: 2 * CLOSEST]
 
 
 def _promise(option: Option, per: Per) -> float:
     steady = option.steady
     tokens = steady.tokens_per_s_per_chip
     return tokens / steady.watts_per_chip if per is Per.PACKAGE else tokens
-
-
-def _start(rig: Bench, group: Sequence[Option], limits: Sequence[Limit]) -> int | None:
-    """Place of the highest load that should keep *limits*; None where not even hope has one."""
-    expected = [[expect(rig, group[0], option, one) for one in limits] for option in group]
-    keeping = [
-        place
-        for place, values in enumerate(expected)
-        if all(value <= limit.ms for value, limit in zip(values, limits, strict=True))
-    ]
-    if keeping:
-        return max(keeping)
-    hope = HOPE[group[0].ranks == 1] ** 2
-    near = all(value <= hope * limit.ms for value, limit in zip(expected[0], limits, strict=True))
-    return 0 if near else None
 
 
 def expect(rig: Bench, alone: Option, option: Option, limit: Limit) -> float:
@@ -195,19 +219,20 @@ def lowest(rig: Bench, options: Sequence[Option], what: str, tried: int = 6) -> 
 
 def _out_of_reach(rig: Bench, options: Sequence[Option], limits: Sequence[Limit]) -> OutOfReach:
     """What can be reached of each limit, and which of them cannot be kept at all."""
-    said, kept = [], []
+    said: list[str] = []
     for limit in limits:
         ranked = sorted(options, key=lambda one: expect(rig, one, one, limit))
         rig.play(ranked[:CLOSEST])
         least = min(rig.points.values(), key=lambda point: limit.value(point.report))
         reached = f"{limit.name} of {limit.value(least.report):,.4g} ms ({describe(least)})"
-        (kept if limit.holds(least.report) else said).append((limit, reached))
+        if not limit.holds(least.report):
+            said.append(reached)
     subject = rig.subject
     asked = " and ".join(limit.label for limit in limits)
     start = f"no plan of {subject.model.name} on {subject.system.name} has {asked}"
     if said:
         return OutOfReach(
-            f"{start}: the lowest reached is {', and a '.join(text for _, text in said)}: raise "
+            f"{start}: the lowest reached is {', and a '.join(said)}: raise "
             "that limit, allow more chips, or shorten the requests"
         )
     nearest = min(rig.points.values(), key=lambda point: _excess(point, limits))

@@ -55,7 +55,7 @@ class Grid:
     """Loads and budgets at which every plan is looked at."""
 
     points: int = 12
-    """Concurrencies of a plan: evenly in proportion from one request to all that its caches hold."""
+    """Concurrencies of a plan, evenly in proportion from one to what its caches hold."""
     most: int = 4096
     """Requests in flight on one worker, at the most."""
     chunks: tuple[int, ...] = (128, 512, 2048, 8192)

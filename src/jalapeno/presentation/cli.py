@@ -14,8 +14,10 @@ from typing import Annotated, NoReturn
 import typer
 
 from jalapeno.errors import JalapenoError
+from jalapeno.presentation.compare_command import compare_command
 from jalapeno.presentation.files import unwritable
 from jalapeno.presentation.fit_command import fit_command
+from jalapeno.presentation.frontier_command import frontier_command
 from jalapeno.presentation.list_command import list_command
 from jalapeno.presentation.model_command import model_app
 from jalapeno.presentation.reproduce_command import reproduce_command
@@ -48,6 +50,14 @@ app.command(
     epilog="Example: jalapeno simulate scenario.json --out out; or at once: "
     "jalapeno scenario gpt-oss-120b jalapeno-rack --tp 2 --rate 5 | jalapeno simulate -",
 )(simulate_command)
+app.command(
+    "frontier",
+    epilog="Example: jalapeno frontier deepseek-r1 gb300-nvl72 --per tdp --at 60 --at 100",
+)(frontier_command)
+app.command(
+    "compare",
+    epilog="Example: jalapeno compare jalapeno-rack gb300-nvl72 --model deepseek-r1 --at 60",
+)(compare_command)
 app.command("fit", epilog="Example: jalapeno fit --most 3")(fit_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command
