@@ -9,9 +9,9 @@ from itertools import pairwise
 from jalapeno.analysis.frontier_points import Option, Point
 from jalapeno.analysis.interpolation import pareto_front
 
-POINTS = 8
+POINTS = 7
 """Options of each sort that are played out, about."""
-NEIGHBOURS = 12
+NEIGHBOURS = 10
 """Options beside the front that are played out after these, at the most."""
 MANY_RANKS = 8
 """More attention ranks than these are a sort of their own: the closed form takes their steps to be

@@ -33,7 +33,7 @@ UNITS: Mapping[Per, str] = {
     Per.PACKAGE: "token/s/kW of modelled package draw",
     Per.ALL_IN: "token/s/kW of all-in IT power",
     Per.FACILITY: "token/s/kW of facility power",
-    Per.DOLLAR: "token/$",
+    Per.DOLLAR: "Mtoken/$",
 }
 """Tokens are mixed: prompt and answer."""
 
@@ -66,7 +66,7 @@ def rate(per: Per, tokens_per_s: float, watts: float, tariff: Tariff, drawn: Kin
             value = tokens_per_s / (watts / 1e3) if watts else float("inf")
             return Rate(value, value, value, drawn)
         case Per.DOLLAR:
-            return _over(3600.0 * tokens_per_s, tariff, "price")
+            return _over(3600.0 * tokens_per_s / 1e6, tariff, "price")
         case Per.TDP:
             return _over(1e3 * tokens_per_s, tariff, "tdp")
         case Per.ALL_IN:
@@ -93,7 +93,7 @@ def bounds(fact: Fact | None, value: float) -> tuple[float, float]:
         return value, value
     ends = [end for end in (fact.low, fact.high) if end is not None]
     said = ends or [other.value for other in fact.alternatives]
-    return min(said, default=value), max(said, default=value)
+    return min([value, *said]), max([value, *said])
 
 
 PERCENTILES: Mapping[str, str] = {
@@ -123,6 +123,8 @@ class Limit:
     at: str
     """One of :data:`PERCENTILES`."""
     ms: float
+    said: str = ""
+    """The limit in words where it was asked otherwise."""
 
     def __post_init__(self) -> None:
         percentile(self.at)
@@ -151,11 +153,16 @@ class Limit:
     @property
     def label(self) -> str:
         """Such as ``P99 TTFT at most 2,000 ms``."""
-        return f"{self.name} at most {self.ms:,.6g} ms"
+        return self.said or f"{self.name} at most {self.ms:,.6g} ms"
 
 
 def speed_limit(tokens_per_s_per_user: float) -> Limit:
     """At least so many tokens a second for a user: 1000 / mean TBT in ms."""
     if not 0.0 < tokens_per_s_per_user < float("inf"):
         raise UsageError(f"a speed must be positive, got {tokens_per_s_per_user:g} token/s/user")
-    return Limit(what="tbt", at="mean", ms=1e3 / tokens_per_s_per_user)
+    return Limit(
+        what="tbt",
+        at="mean",
+        ms=1e3 / tokens_per_s_per_user,
+        said=f"at least {tokens_per_s_per_user:,.6g} token/s/user",
+    )

@@ -21,7 +21,7 @@ from jalapeno.analysis.frontier_points import (
 from jalapeno.analysis.objectives import Limit, Per
 from jalapeno.errors import OutOfReach
 
-MOST_RUNS = 64
+MOST_RUNS = 40
 """Runs of one search, at the most."""
 ROUND = 8
 """Runs between two looks at what they say."""
@@ -111,14 +111,19 @@ def _better(rig: Bench, per: Per, limits: Sequence[Limit], points: Sequence[Poin
 
 
 def _refined(rig: Bench, best: Point, limits: Sequence[Limit], per: Per) -> Point:
-    """*best*, or what is better beside it off the grid: more load, another chunk."""
+    """*best*, or what is better beside it off the grid: more load, another chunk.
+
+    Only what is found stays on the bench: points a hair apart make no curve.
+    """
+    aside = Bench(rig.subject, rig.tariff, dict(rig.points))
     for growth in (1.25, 1.12, 1.06):
         own = best.option
         more = max(own.concurrency + 1, round(own.concurrency * growth))
         near = [own.at(more, own.chunk)]
         near += [own.at(own.concurrency, round(own.chunk * c)) for c in (1 / growth, growth)]
         holding = [item for item in near if _holds(rig, item)]
-        best = _better(rig, per, limits, (best, *rig.play(holding))) or best
+        best = _better(rig, per, limits, (best, *aside.play(holding))) or best
+    rig.points[best.option.key] = best
     return best
 
 

@@ -115,11 +115,13 @@ def _possible(
     model: Model, plan: Plan, system: System, engine: Engine, work: Work
 ) -> StepPrice | tuple[Reason, str]:
     """The compiled plan, or why there is none."""
+    if plan.chips > system.chips:
+        words = f"{plan.label} needs {plan.chips} chips; {system.name} has {system.chips}"
+        return Reason.SYSTEM, words
     try:
         price = compile_price(model, plan, system, engine)
     except BadPlan as error:
-        large = plan.chips > system.chips
-        return Reason.SYSTEM if large else Reason.DIVISIBILITY, str(error)
+        return Reason.DIVISIBILITY, str(error)
     except DoesNotFit as error:
         return Reason.MEMORY, str(error)
     try:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from jalapeno.analysis.compare import Comparison
-from jalapeno.analysis.objectives import Per
+from jalapeno.analysis.objectives import UNITS, Per
 from jalapeno.presentation.compare_tables import WORDS, side_title
 from jalapeno.presentation.frontier import GREY
 from jalapeno.presentation.frontier_tables import workload
@@ -27,7 +27,9 @@ def compare_chart(found: Comparison, speeds: Sequence[float] = ()) -> alt.VConca
     rows = [
         alt.hconcat(
             *(
-                panel(drawn, per, speeds, size=SIZE).properties(title=f"per {WORDS[per]}")
+                panel(
+                    drawn, per, speeds, size=SIZE, y_title=UNITS[per].partition(" of ")[0]
+                ).properties(title=f"mixed throughput per {WORDS[per]}")
                 for per in row
             ),
             spacing=18,

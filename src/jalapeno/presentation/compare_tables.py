@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from jalapeno.analysis.compare import LATENCIES, Cell, Comparison, Question, Side, verdict
 from jalapeno.analysis.frontier_points import evidence
-from jalapeno.analysis.objectives import Limit, Per
+from jalapeno.analysis.objectives import UNITS, Limit, Per
 from jalapeno.analysis.objectives_search import describe
 from jalapeno.presentation.digits import UNDEFINED, counted, number, times
-from jalapeno.presentation.frontier_tables import ranged, workload
+from jalapeno.presentation.frontier_tables import workload
 from jalapeno.presentation.names import model_title, system_title
 from jalapeno.presentation.tables import MARKS, Table, kind_word
 
@@ -77,35 +77,39 @@ def systems_table(sides: Sequence[Side]) -> Table:
 
 def question_table(sides: Sequence[Side], question: Question) -> Table:
     """One condition: a row a denominator, a column a system, ratios to the first."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for per, cells in question.cells.items():
         found = verdict(cells)
-        rows.append(
-            (
-                f"mixed {'token' if per is Per.DOLLAR else 'token/s'} per {WORDS[per]}",
-                *(cell_text(cell, cells[0]) for cell in cells),
-                UNDEFINED
-                if found is None
-                else side_title(sides[found.winner]) + ("" if found.settled else " (in doubt)"),
-            )
-        )
+        most = UNDEFINED
+        if found is not None:
+            most = side_title(sides[found.winner]) + ("" if found.settled else ", in doubt")
+        rows.append((UNITS[per], *(cell_text(cell, cells[0]) for cell in cells), most))
+        if any(cell.rate is not None and not cell.rate.certain for cell in cells):
+            rows.append(("  range", *(range_text(cell) for cell in cells), ""))
     return Table(
         title=question.title,
         headers=("throughput", *(side_title(one) for one in sides), "most"),
-        align="l" + "r" * len(sides) + "l",
+        align="k" + "r" * len(sides) + "l",
         rows=tuple(rows),
         note=" ".join(question_notes(sides, question)),
     )
 
 
 def cell_text(cell: Cell, first: Cell) -> str:
-    """A rate with its range, and how many times the first system's it is."""
+    """A rate, and how many times the first system's it is."""
     if cell.rate is None:
         return UNDEFINED
-    text = ranged(cell.rate)
+    text = number(cell.rate.value)
     if cell is first or first.rate is None:
         return text
     return f"{text} {times(cell.rate.value / first.rate.value)}"
+
+
+def range_text(cell: Cell) -> str:
+    """The range of a rate."""
+    if cell.rate is None or cell.rate.certain:
+        return UNDEFINED
+    return f"{number(cell.rate.low)}–{number(cell.rate.high)}"
 
 
 def question_notes(sides: Sequence[Side], question: Question) -> list[str]:
@@ -122,9 +126,7 @@ def question_notes(sides: Sequence[Side], question: Question) -> list[str]:
         for cells in question.cells.values()
         for cell in cells
     ):
-        said.append(
-            "In brackets the range over what the tariff's sources say; in doubt: ranges overlap."
-        )
+        said.append("Ranges are over what the tariffs' sources say; in doubt: they overlap.")
     return said
 
 

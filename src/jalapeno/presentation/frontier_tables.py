@@ -13,8 +13,8 @@ from jalapeno.presentation.names import model_title, system_title
 from jalapeno.presentation.tables import MARKS, WEAK, Table, kind_word
 
 HEADERS = (
-    *("token/s/user", "rate", "token/s/chip", "TTFT ms", "P99 TTFT ms", "E2E s"),
-    *("plan", "chips", "in flight", "token budget", "package kW", "$/Mtoken"),
+    *("token/s/user", "token/s/chip", "TTFT ms", "P99 TTFT ms", "E2E s", "plan"),
+    *("chips", "in flight", "budget", "package kW", "$/Mtoken"),
 )
 
 
@@ -24,14 +24,24 @@ def title(found: Frontier) -> str:
     return f"{model_title(subject.model.name)} on {system_title(subject.system.name)}"
 
 
+def headers(per: Per) -> tuple[str, ...]:
+    """Of the columns of a point: the rate for *per* beside that for a chip."""
+    first, chip, *rest = HEADERS
+    return (first, *dict.fromkeys((UNITS[per], chip)), *rest)
+
+
+def align(per: Per) -> str:
+    """Of these columns."""
+    return "".join("k" if name == "plan" else "r" for name in headers(per))
+
+
 def front_table(found: Frontier, per: Per) -> Table:
     """The points of the front, fastest first."""
     points = found.front(per)[::-1]
-    headers = tuple(UNITS[per] if name == "rate" else name for name in HEADERS)
     return Table(
         title=f"{title(found)}: frontier, {workload(found.bench.subject)}",
-        headers=headers,
-        align="rrrrrrkrrrrr",
+        headers=headers(per),
+        align=align(per),
         rows=tuple(point_row(found, point, per) for point in points),
         note=" ".join(notes(found, points, per)),
     )
@@ -42,8 +52,7 @@ def point_row(found: Frontier, point: Point, per: Per) -> tuple[str, ...]:
     report, latency = point.report, point.report.latency
     return (
         number(point.speed),
-        number(found.bench.rate(per, point).value),
-        number(point.tokens_per_s_per_chip),
+        *rates(per, found.bench.rate(per, point), point.tokens_per_s_per_chip),
         number(latency.ttft_ms.mean),
         number(latency.ttft_ms.p99),
         number(latency.e2e_ms.mean / 1e3),
@@ -56,11 +65,10 @@ def point_row(found: Frontier, point: Point, per: Per) -> tuple[str, ...]:
     )
 
 
-def ranged(rate: Rate) -> str:
-    """A rate, and its range where there is one."""
-    if rate.certain:
-        return number(rate.value)
-    return f"{number(rate.value)} ({number(rate.low)}–{number(rate.high)})"
+def rates(per: Per, rate: Rate, tokens_per_s_per_chip: float) -> tuple[str, ...]:
+    """The rate for *per*, and that for a chip beside it."""
+    chip = number(tokens_per_s_per_chip)
+    return (chip,) if per is Per.CHIP else (number(rate.value), chip)
 
 
 def range_note(rate: Rate) -> list[str]:
@@ -112,34 +120,25 @@ def notes(found: Frontier, points: Sequence[Point], per: Per) -> list[str]:
 
 def at_table(found: Frontier, per: Per, speeds: Sequence[float]) -> Table:
     """What the frontier says at *speeds*; a speed outside of it is refused in its row."""
-    rows = [iso_row(found.at(per, speed)) for speed in speeds]
+    first, *rest = headers(per)
+    named = (first, *rest[: rest.index("TTFT ms")], "TTFT ms", "E2E s", "W/chip", "$/Mtoken")
     return Table(
         title=f"{title(found)}: at given speeds",
-        headers=(
-            "token/s/user",
-            UNITS[per],
-            "token/s/chip",
-            "TTFT ms",
-            "E2E s",
-            "W/chip",
-            "$/Mtoken",
-            "between",
-        ),
-        align="rrrrrrrl",
-        rows=tuple(rows),
+        headers=(*named, "between"),
+        align="r" * len(named) + "l",
+        rows=tuple(iso_row(found.at(per, speed), per, len(named)) for speed in speeds),
         note="Read off the monotone cubic through the front's points, as InferenceX does; nothing "
         "is extrapolated.",
     )
 
 
-def iso_row(found: Iso | Unreachable) -> tuple[str, ...]:
-    """One speed as cells."""
+def iso_row(found: Iso | Unreachable, per: Per, width: int) -> tuple[str, ...]:
+    """One speed as *width* cells and a word."""
     if isinstance(found, Unreachable):
-        return (number(found.speed), *[UNDEFINED] * 6, str(found))
+        return (number(found.speed), *[UNDEFINED] * (width - 1), str(found))
     return (
         number(found.speed),
-        number(found.rate.value),
-        number(found.tokens_per_s_per_chip),
+        *rates(per, found.rate, found.tokens_per_s_per_chip),
         number(found.ttft_ms),
         number(found.e2e_ms / 1e3),
         number(found.watts_per_chip),
@@ -153,8 +152,8 @@ def best_table(found: Frontier, per: Per) -> Table:
     point = found.peak(per)
     return Table(
         title=f"{title(found)}: most {UNITS[per]} with {limits_text(found)}",
-        headers=tuple(UNITS[per] if name == "rate" else name for name in HEADERS),
-        align="rrrrrrkrrrrr",
+        headers=headers(per),
+        align=align(per),
         rows=(point_row(found, point, per),),
         note="Simulated: "
         + ", ".join(

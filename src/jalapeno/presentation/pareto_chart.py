@@ -63,6 +63,7 @@ def panel(
     *,
     size: tuple[int, int],
     named: bool = False,
+    y_title: str = "",
 ) -> alt.LayerChart:
     """One panel: curves, points and rules.  *named*: points of the front tell their plan."""
     points, curves = point_rows(drawn, per), curve_rows(drawn, per)
@@ -76,7 +77,7 @@ def panel(
     shown = [speed for speed in speeds if speed <= 1.1 * max(row["speed"] for row in points)]
     y = alt.Y(
         "rate:Q",
-        title=f"mixed throughput, {UNITS[per]}",
+        title=y_title or f"mixed throughput, {UNITS[per]}",
         scale=alt.Scale(type="log", domain=[0.7 * min(rates), 1.5 * max(rates)], nice=False),
         axis=alt.Axis(format=",.6~g", tickCount=5),
     )

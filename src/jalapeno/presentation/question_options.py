@@ -52,11 +52,11 @@ class SpaceOptions:
     split: Annotated[
         bool,
         typer.Option(
-            "--split",
-            help="Try pairs of prefill and decode pools too.",
+            "--split/--unified",
+            help="Try pairs of prefill and decode pools too, or unified workers alone.",
             rich_help_panel="Plans",
         ),
-    ] = False
+    ] = True
 
     def counts(self) -> tuple[int, ...]:
         """Chips as asked; none where not."""
