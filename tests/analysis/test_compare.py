@@ -62,7 +62,7 @@ def test_every_question_has_a_cell_for_every_system_and_denominator() -> None:
     assert [question.title for question in found.questions] == [
         "highest throughput",
         "throughput at 300 token/s/user",
-        "throughput at 1e+06 token/s/user",
+        "throughput at 1,000,000 token/s/user",
     ]
     for question in found.questions:
         assert set(question.cells) == set(Per)

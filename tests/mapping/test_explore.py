@@ -31,9 +31,7 @@ def explored(
 ) -> Explored:
     on = catalogue.system(system)
     engine = catalogue.engine(on.engine)
-    return explore(
-        catalogue.model(model), on, engine, plans(model, system, chips), work, grid
-    )
+    return explore(catalogue.model(model), on, engine, plans(model, system, chips), work, grid)
 
 
 def reasons(found: Explored) -> dict[Reason, int]:

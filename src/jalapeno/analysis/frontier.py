@@ -144,7 +144,7 @@ class Unreachable:
     def __str__(self) -> str:
         below = ": slower gains nothing" if self.speed < self.slowest else ""
         return (
-            f"unreachable: {self.speed:,.6g} token/s/user is outside of the front, "
+            f"unreachable: {self.speed:,.9g} token/s/user is outside of the front, "
             f"{self.slowest:,.4g} to {self.fastest:,.4g}{below}"
         )
 

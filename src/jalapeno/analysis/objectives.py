@@ -153,7 +153,7 @@ class Limit:
     @property
     def label(self) -> str:
         """Such as ``P99 TTFT at most 2,000 ms``."""
-        return self.said or f"{self.name} at most {self.ms:,.6g} ms"
+        return self.said or f"{self.name} at most {self.ms:,.9g} ms"
 
 
 def speed_limit(tokens_per_s_per_user: float) -> Limit:
@@ -164,5 +164,5 @@ def speed_limit(tokens_per_s_per_user: float) -> Limit:
         what="tbt",
         at="mean",
         ms=1e3 / tokens_per_s_per_user,
-        said=f"at least {tokens_per_s_per_user:,.6g} token/s/user",
+        said=f"at least {tokens_per_s_per_user:,.9g} token/s/user",
     )
