@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from jalapeno import catalogue
+from jalapeno.analysis.subject import subject
 from jalapeno.catalogue import Kind, model_of
 from jalapeno.mapping import parameters
 from tests.catalogue.configs import NAMES, config, shipped, substance
@@ -176,6 +177,14 @@ def test_the_file_can_be_shown(call: Call, file: Path, tmp_path: Path) -> None:
     assert "mine (models): Qwen3-8B" in called.out
     assert "8190427136" in called.out
     assert "say what it holds, as in --shelf models" in call("show", out).complaint
+
+
+def test_the_file_can_be_asked_about(call: Call, file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "mine.toml"
+    call("model", "import", file, "--out", out, "--name", "mine")
+    asked = subject(str(out), "gb300-nvl72")
+    assert asked.model.name == asked.trees["model"]["name"] == "mine"
+    assert asked.precision == subject("qwen3-8b", "gb300-nvl72").precision
 
 
 # ---- mistakes
