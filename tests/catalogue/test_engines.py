@@ -16,7 +16,7 @@ CHIPS = catalogue.names("chips")
 NO_FP4 = ("h100", "h200", "mi300x", "mi325x", "tpu7x")
 """Chips without FP4 arithmetic."""
 
-WIDENING = ("vllm", "sglang", "atom")
+WIDENING = ("vllm", "sglang", "sglang-rocm", "atom")
 """Engines that say for every chip of the catalogue what four bits are widened to."""
 
 
@@ -71,12 +71,12 @@ def test_blackwell_and_after_take_mxfp8_to_gpt_oss(engine: str, chip: str) -> No
     assert served(engine, "gpt-oss-120b", chip)["experts_act"] == "mxfp8"
 
 
-@pytest.mark.parametrize("engine", ["vllm", "sglang", "atom"])
+@pytest.mark.parametrize("engine", WIDENING)
 def test_gpt_oss_on_mi355x_meets_bf16(engine: str) -> None:
     assert served(engine, "gpt-oss-120b", "mi355x")["experts_act"] == "bf16"
 
 
-@pytest.mark.parametrize("engine", ["vllm", "sglang", "atom"])
+@pytest.mark.parametrize("engine", WIDENING)
 def test_engines_without_a_checkpoint_of_their_own_serve_weights_as_published(engine: str) -> None:
     for name in MODELS:
         weights = catalogue.model(name).weights
@@ -128,7 +128,7 @@ def test_engines_that_were_fitted_say_which_models_are_mature(engine: str) -> No
     assert {"deepseek-r1", "gpt-oss-120b", "kimi-k2.5"} == set(catalogue.engine(engine).maturity)
 
 
-@pytest.mark.parametrize("engine", ["vllm", "sglang", "atom"])
+@pytest.mark.parametrize("engine", WIDENING)
 def test_engines_that_were_not_fitted_do_not_claim_to_be(engine: str) -> None:
     found = catalogue.engine(engine)
     assert not found.maturity
@@ -181,7 +181,7 @@ def test_a_collective_on_gpus_takes_what_was_measured_less_the_hop_that_the_fabr
 
 @pytest.mark.parametrize(
     ("engine", "tokens"),
-    [("vllm", 16), ("sglang", 1), ("atom", 16), ("tensorrt-llm", 32)],
+    [("vllm", 16), ("sglang", 1), ("sglang-rocm", 1), ("atom", 16), ("tensorrt-llm", 32)],
 )
 def test_blocks_are_as_long_as_the_documentation_says(engine: str, tokens: int) -> None:
     fact = catalogue.engine(engine).facts["block_tokens"]
@@ -189,7 +189,8 @@ def test_blocks_are_as_long_as_the_documentation_says(engine: str, tokens: int) 
 
 
 @pytest.mark.parametrize(
-    ("engine", "chip"), [("vllm", "h200"), ("sglang", "mi300x"), ("atom", "mi355x")]
+    ("engine", "chip"),
+    [("vllm", "h200"), ("sglang", "mi300x"), ("sglang-rocm", "mi300x"), ("atom", "mi355x")],
 )
 def test_a_tenth_of_the_chip_is_kept_back(engine: str, chip: str) -> None:
     tenth = 0.1 * catalogue.chip(chip).hbm.capacity
