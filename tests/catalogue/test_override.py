@@ -88,9 +88,9 @@ def test_a_truth_value_can_be_overridden() -> None:
 
 
 def test_a_format_of_a_model_with_a_dot_in_its_name_can_be_overridden() -> None:
-    path = "formats.kimi-k2.5/attention"
-    engine = engine_of(override(catalogue.tree("engines", "jalapeno-engine"), path, "bf16"))
-    assert engine.formats["kimi-k2.5/attention"] == "bf16"
+    path = "formats.kimi-k2.5/core"
+    engine = engine_of(override(catalogue.tree("engines", "tensorrt-llm"), path, "bf16"))
+    assert engine.formats["kimi-k2.5/core"] == "bf16"
     assert engine.facts[path].overridden
 
 
