@@ -9,8 +9,8 @@ import pytest
 from jalapeno.catalogue import Kind
 from jalapeno.errors import BadFact, UnknownName, UsageError
 from jalapeno.presentation.overrides import overridden, overrides_of, scenario_facts
-from jalapeno.simulation import dump_scenario
-from jalapeno.simulation.scenario import from_json
+from jalapeno.simulation import dump_scenario, scenario_of
+from jalapeno.simulation.scenario_file import from_json
 from tests.presentation.samples import scenario
 
 
@@ -73,6 +73,19 @@ def test_every_fact_has_the_path_that_set_takes() -> None:
     numbers = [path for path, fact in facts.items() if not isinstance(fact.value, str | bool)]
     for path in numbers[::7]:
         assert list(overrides_of(overridden(plain, {path: facts[path].text}))) == [path]
+
+
+def test_facts_of_another_site_have_its_name_before_them() -> None:
+    trees = {**scenario().trees, "others": {"west": scenario().trees}}
+    plain = scenario_of(trees, scenario().pools, scenario().traffic)
+    paths = {"others.west.chip.hbm.bandwidth": "20 TB/s", "others.west.engine.overlap": "0.25"}
+    changed = overridden(plain, paths)
+    assert set(overrides_of(changed)) == set(paths)
+    assert changed.others["west"].system.chip.hbm.bandwidth == 20e12
+    assert changed.system == plain.system
+    assert overrides_of(plain) == {}
+    with pytest.raises(UsageError, match="without effect here"):
+        overridden(plain, {"others.west.engine.formats.gpt-oss-120b/kv": "bf16"})
 
 
 @pytest.mark.parametrize("path", ["hbm.bandwidth", "plan.tp", "chip", "", "seed"])

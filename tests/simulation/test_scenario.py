@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,23 @@ import pytest
 from hypothesis import given, settings
 
 from jalapeno.errors import BadFact, BadPlan, BadScenario, UnknownName
+from jalapeno.mapping import Plan
 from jalapeno.simulation import (
     ClosedLoop,
     Poisson,
     Pool,
+    Preemption,
     Role,
+    Router,
     Scenario,
+    Site,
     dump_scenario,
     read_scenario,
     resolve,
     scenario_of,
 )
-from jalapeno.simulation.scenario import from_json, to_json
+from jalapeno.simulation.scenario import to_json
+from jalapeno.simulation.scenario_file import from_json
 from tests.simulation.scenes import Scene, closed, facts, plan, poisson, scenes, unified
 
 FACTS = facts("jalapeno-rack", "gpt-oss-120b")
@@ -140,28 +146,128 @@ def test_chips_of_a_pool_are_those_of_all_its_workers() -> None:
         ((Role.PREFILL,), "prefill"),
         ((Role.DECODE,), "decode"),
         ((Role.DECODE, Role.PREFILL), "decode, prefill"),
-        ((Role.UNIFIED, Role.UNIFIED), "unified, unified"),
         ((Role.UNIFIED, Role.DECODE), "unified, decode"),
-        ((Role.PREFILL, Role.DECODE, Role.DECODE), "prefill, decode, decode"),
+        ((Role.PREFILL, Role.PREFILL), "prefill, prefill"),
+        ((Role.PREFILL, Role.DECODE, Role.PREFILL), "prefill, decode, prefill"),
     ],
 )
-def test_pools_are_one_unified_or_prefill_then_decode(roles: tuple[Role, ...], told: str) -> None:
-    message = rf"^pools must be one unified, or prefill then decode; got {told}$"
+def test_pools_are_unified_or_prefill_and_then_decode(roles: tuple[Role, ...], told: str) -> None:
+    message = (
+        r"^pools must be one or more unified, or one or more prefill and then one or more decode; "
+        rf"got {told}$"
+    )
     with pytest.raises(BadPlan, match=message):
         Scene(pools=tuple((role, 1, plan("TP1")) for role in roles), traffic=TRAFFIC).scenario()
 
 
-def test_a_layout_has_no_more_chips_than_the_system() -> None:
-    unified(plan("TP2"), TRAFFIC, replicas=64)
-    message = r"^65xTP2 needs 130 chips; jalapeno-rack has 128: fewer replicas, or a larger system$"
+def test_a_stage_may_have_several_pools() -> None:
+    pools: tuple[tuple[Role, int, Plan], ...] = (
+        (Role.PREFILL, 1, plan("TP1")),
+        (Role.PREFILL, 2, plan("TP2")),
+        (Role.DECODE, 1, plan("TEP4")),
+        (Role.DECODE, 3, plan("DEP4")),
+    )
+    several = Scene(pools=pools, traffic=TRAFFIC).scenario()
+    assert several.label == "P 1xTP1 + P 2xTP2 + D 1xTEP4 + D 3xDEP4"
+    assert several.split
+    pools = ((Role.UNIFIED, 1, plan("TP1")), (Role.UNIFIED, 2, plan("TP2")))
+    assert not Scene(pools=pools, traffic=TRAFFIC).scenario().split
+
+
+def test_more_chips_than_a_system_has_are_more_systems() -> None:
+    assert unified(plan("TP2"), TRAFFIC, replicas=65).pools[0].chips == 130 > 128
+
+
+def test_a_prefill_pool_never_preempts() -> None:
+    message = r"^a prefill pool with preemption 'swap': prompts do not grow.*in the decode pool$"
     with pytest.raises(BadPlan, match=message):
-        unified(plan("TP2"), TRAFFIC, replicas=65)
+        Pool(role=Role.PREFILL, plan=plan("TP1"), replicas=1, preemption=Preemption.SWAP)
 
 
-def test_both_pools_count() -> None:
-    pools = ((Role.PREFILL, 100, plan("TP1")), (Role.DECODE, 15, plan("TP2")))
-    with pytest.raises(BadPlan, match=r"^P 100xTP1 \+ D 15xTP2 needs 130 chips"):
-        Scene(pools=pools, traffic=TRAFFIC).scenario()
+# ---- sites
+
+
+def two_sites() -> Scenario:
+    trees = resolve(
+        "jalapeno-rack",
+        "gpt-oss-120b",
+        "jalapeno-engine",
+        {"engine.host_step": "1 us", "others.west.engine.host_step": "7 us"},
+        others={"west": ("gb300-nvl72", None)},
+    )
+    here = Pool(role=Role.PREFILL, plan=plan("TP1"), replicas=1)
+    there = Pool(role=Role.DECODE, plan=plan("TP2", system="gb300-nvl72"), replicas=2, site="west")
+    return scenario_of(trees, (here, there), TRAFFIC, router=Router.LEAST_LOADED)
+
+
+def test_a_pool_stands_on_its_site() -> None:
+    scenario = two_sites()
+    here, there = (scenario.site(pool) for pool in scenario.pools)
+    assert here == Site(system=scenario.system, engine=scenario.engine)
+    assert (here.system.name, there.system.name) == ("jalapeno-rack", "gb300-nvl72")
+    assert there.engine.name == there.system.engine == "tensorrt-llm"
+    assert scenario.label == "P 1xTP1 + D 2xTP2@west"
+
+
+def test_facts_of_each_site_may_be_overridden() -> None:
+    scenario = two_sites()
+    assert [scenario.site(pool).engine.host_step for pool in scenario.pools] == [1e-6, 7e-6]
+    names = ("jalapeno-rack", "gpt-oss-120b", "jalapeno-engine")
+    others = {"west": ("gb300-nvl72", None)}
+    trees = resolve(*names, {"others.west.chip.hbm.bandwidth": "1 TB/s"}, others)
+    west = scenario_of(trees, scenario.pools, TRAFFIC).others["west"]
+    assert west.system.chip.hbm.bandwidth == 1e12
+    with pytest.raises(UnknownName, match=r"^no site 'wets'; did you mean 'west'\?\nknown: west$"):
+        resolve(*names, {"others.wets.engine.host_step": "1 us"}, others)
+    with pytest.raises(UnknownName, match=r"begin with one of chip, system, engine"):
+        resolve(*names, {"others.west.model.layers": "3"}, others)
+    with pytest.raises(UnknownName, match=r"^no site 'west'\nknown: none$"):
+        resolve(*names, {"others.west.engine.host_step": "1 us"})
+
+
+def test_a_site_that_is_not_there_names_the_nearest() -> None:
+    pool = Pool(role=Role.UNIFIED, plan=plan("TP1"), replicas=1, site="wets")
+    message = r"^no site 'wets'; did you mean 'west'\?\nknown: main, west$"
+    with pytest.raises(UnknownName, match=message):
+        scenario_of(two_sites().trees, (pool,), TRAFFIC)
+
+
+def test_the_main_site_has_its_name_alone() -> None:
+    trees = {**FACTS, "others": {"main": FACTS}}
+    with pytest.raises(BadScenario, match=r"^a site beside 'main' needs a name of its own"):
+        scenario_of(trees, small().pools, TRAFFIC)
+
+
+def test_sites_router_and_preemption_survive_the_file() -> None:
+    scenario = two_sites()
+    prefill, decode = scenario.pools
+    pools = (prefill, replace(decode, preemption=Preemption.SWAP))
+    scenario = replace(scenario, pools=pools)
+    assert from_json(json.loads(dump_scenario(scenario))) == scenario
+
+
+def test_what_a_file_leaves_out_is_one_site_one_queue_and_no_preemption() -> None:
+    content = data()
+    for entry in ("others", "router"):
+        del content[entry]
+    for entry in ("site", "preemption"):
+        del content["pools"][0][entry]
+    assert from_json(content) == small()
+
+
+def test_the_first_format_is_still_read() -> None:
+    content = json.loads((Path(__file__).parent / "format-1.json").read_text("utf-8"))
+    assert content["format"] == 1
+    scenario = from_json(content)
+    assert scenario.label == "P 1xTP1 + D 2xTP2"
+    assert scenario.system.engine == scenario.engine.name == "jalapeno-engine"
+    assert scenario.router is Router.SHARED
+    assert {pool.preemption for pool in scenario.pools} == {Preemption.NONE}
+    assert from_json(json.loads(dump_scenario(scenario))).digest == scenario.digest
+    content["system"]["chip"]["name"] = "chili"
+    message = r"^old: format 1 lacks facts .*no chip 'chili'.*: write the scenario again$"
+    with pytest.raises(BadScenario, match=re.compile(message, re.DOTALL)):
+        from_json(content, "old")
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64])
@@ -249,10 +355,10 @@ def test_other_json_is_not_a_scenario(content: object) -> None:
         from_json(content, "here")
 
 
-@pytest.mark.parametrize("version", [2, 99, 0, "1", None])
+@pytest.mark.parametrize("version", [3, 99, 0, "1", 1.0, True, None])
 def test_another_format_is_refused_with_the_mend(version: object) -> None:
     message = (
-        rf"^here: format {version!r}; this version reads format 1: "
+        rf"^here: format {version!r}; this version reads formats 1 to 2: "
         r"upgrade jalapeno, or write the scenario again$"
     )
     with pytest.raises(BadScenario, match=message):
@@ -261,8 +367,8 @@ def test_another_format_is_refused_with_the_mend(version: object) -> None:
 
 def test_the_path_of_a_file_is_in_the_message(tmp_path: Path) -> None:
     path = tmp_path / "newer.json"
-    path.write_text(json.dumps(changed("format", 2)))
-    with pytest.raises(BadScenario, match=r"newer\.json: format 2;"):
+    path.write_text(json.dumps(changed("format", 3)))
+    with pytest.raises(BadScenario, match=r"newer\.json: format 3;"):
         read_scenario(path)
 
 
@@ -298,7 +404,7 @@ def test_what_is_missing_is_named(path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["pools/0/plan/pp", "pools/0/plan/precision/wifi", "traffic/lengths/mean"],
+    ["pools/0/plan/qp", "pools/0/colour", "pools/0/plan/precision/wifi", "traffic/lengths/mean"],
 )
 def test_what_is_unknown_is_named(path: str) -> None:
     last = path.rsplit("/", maxsplit=1)[-1]
@@ -307,7 +413,7 @@ def test_what_is_unknown_is_named(path: str) -> None:
 
 
 def test_arrivals_of_an_unknown_kind_name_those_there_are() -> None:
-    message = r"^scenario: arrivals of kind 'bursts'; there are closed_loop, poisson$"
+    message = r"^scenario: arrivals of kind 'bursts'; there are closed_loop, poisson, gamma, trace$"
     with pytest.raises(BadScenario, match=message):
         from_json(changed("traffic/arrivals/kind", "bursts"))
 
@@ -317,6 +423,14 @@ def test_arrivals_of_an_unknown_kind_name_those_there_are() -> None:
     [
         ("pools", 3),
         ("pools/0/role", "both"),
+        ("pools/0/role", ["unified"]),
+        ("pools/0/site", 3),
+        ("pools/0/preemption", "swop"),
+        ("router", "shard"),
+        ("router", None),
+        ("others", 3),
+        ("others", {"west": {}}),
+        ("others", {"west": 3}),
         ("pools/0/replicas", "2"),
         ("pools/0/replicas", 1.5),
         ("pools/0/replicas", True),
@@ -358,7 +472,7 @@ def test_what_is_mistyped_is_refused(path: str, value: object) -> None:
         ("pools/0/replicas", 0, BadPlan, r"^a pool needs at least one replica, got 0$"),
         ("pools/0/plan/tp", 0, BadPlan, r"^plan\.tp must be at least 1, got 0$"),
         ("pools/0/plan/max_running", -1, BadPlan, r"^plan\.max_running must be at least 1, got -1"),
-        ("pools/0/plan/ep", 3, BadPlan, r"^plan\.ep=3 does not divide the worker's 2 chips"),
+        ("pools/0/plan/ep", 3, BadPlan, r"^plan\.ep=3 does not divide the 2 chips"),
         ("pools/0/plan/dp", 2, BadPlan, r"plan\.ep must be 4, not 1$"),
         (
             "pools/0/plan/precision/kv",
@@ -366,7 +480,7 @@ def test_what_is_mistyped_is_refused(path: str, value: object) -> None:
             BadPlan,
             r"^precision\.kv: no format 'fp3'; there are",
         ),
-        ("pools/0/replicas", 100, BadPlan, r"^100xTP2 needs 200 chips; jalapeno-rack has 128"),
+        ("pools/0/site", "west", UnknownName, r"^no site 'west'\nknown: main$"),
         ("system/chips", {"value": -1, "kind": "assumed", "source": "x"}, BadFact, r"chips"),
         ("model/layers", 36.5, BadFact, r"layers"),
     ],

@@ -10,9 +10,11 @@ from jalapeno.cost import PARTS
 from jalapeno.mapping import OUTPUTS, StepPrice, check_request, compile_price, memo_for, stack
 from jalapeno.mapping.batch import columns as batch_columns
 from jalapeno.simulation import columns as c
+from jalapeno.simulation.arrivals import ClosedLoop, Gamma, Poisson, TraceTimes
 from jalapeno.simulation.journal import Journal, KeptSegments, Segments, StoredSegments
+from jalapeno.simulation.pools import Pool, Role
 from jalapeno.simulation.run import Run
-from jalapeno.simulation.scenario import Pool, Role, Scenario
+from jalapeno.simulation.scenario import Scenario
 from jalapeno.simulation.state import (
     BUFFER_SEGMENTS,
     Floats,
@@ -22,7 +24,6 @@ from jalapeno.simulation.state import (
     request_table,
     tree_size,
 )
-from jalapeno.simulation.traffic import ClosedLoop, Poisson
 
 ROLES = {Role.UNIFIED: c.UNIFIED, Role.PREFILL: c.PREFILL_ROLE, Role.DECODE: c.DECODE_ROLE}
 
@@ -37,8 +38,9 @@ def simulate(scenario: Scenario, folder: Path | None = None) -> Journal:
 def start(scenario: Scenario, folder: Path | None = None) -> Run:
     """A run of *scenario* at time zero; raises where a plan or a request does not fit."""
     prices = tuple(
-        compile_price(scenario.model, pool.plan, scenario.system, scenario.engine)
+        compile_price(scenario.model, pool.plan, site.system, site.engine)
         for pool in scenario.pools
+        for site in (scenario.site(pool),)
     )
     requests = _requests(scenario, prices)
     clock = np.zeros(len(c.CLOCK), dtype=np.int64)
@@ -76,9 +78,9 @@ def _send(scenario: Scenario, requests: Integers, clock: Integers) -> None:
             sent = min(concurrency, len(requests))
             clock[c.C_CLOSED] = 1
             requests[:sent, c.ARRIVAL] = 0
-        case Poisson() as poisson:
+        case Poisson() | Gamma() | TraceTimes() as stream:
             sent = len(requests)
-            requests[:, c.ARRIVAL] = poisson.times(sent, scenario.seed)
+            requests[:, c.ARRIVAL] = stream.times(sent, scenario.seed)
     clock[c.C_SENT] = sent
     requests[:sent, c.READY] = requests[:sent, c.ARRIVAL] + clock[c.C_DELAY]
     requests[:sent, c.STATUS] = c.SENT
