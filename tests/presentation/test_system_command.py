@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from jalapeno import catalogue
 from jalapeno.errors import UsageError
+from jalapeno.presentation.entries import entry_of
 from jalapeno.presentation.system_command import (
     checked_json,
     checked_tables,
     doubts,
-    entry_of,
     naming,
     read_entry,
 )
