@@ -25,7 +25,7 @@ from jalapeno.catalogue.entries import (
 )
 from jalapeno.catalogue.facts import weakest
 from jalapeno.catalogue.formats import FORMATS
-from jalapeno.catalogue.override import override, paths
+from jalapeno.catalogue.override import override, override_all, paths
 from jalapeno.catalogue.schema import (
     Alternative,
     Chip,
@@ -96,6 +96,7 @@ __all__ = [
     "model_of",
     "names",
     "override",
+    "override_all",
     "paths",
     "row",
     "row_names",

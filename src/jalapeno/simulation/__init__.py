@@ -5,6 +5,7 @@ Start with :mod:`.scenario` (what a run depends on), then :mod:`.loop` (what hap
 """
 
 from jalapeno.simulation.journal import Journal
+from jalapeno.simulation.read_journal import read_journal
 from jalapeno.simulation.run import Run
 from jalapeno.simulation.scenario import (
     Pool,
@@ -29,6 +30,7 @@ __all__ = [
     "Scenario",
     "Traffic",
     "dump_scenario",
+    "read_journal",
     "read_scenario",
     "resolve",
     "scenario_of",
