@@ -1,0 +1,2 @@
+def sensitivity_command(x: int) -> None:
+    pass
