@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
-from functools import cache
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -100,7 +99,6 @@ def _below(reader: _Reader) -> dict[str, Fact]:
     return {path[len(start) :]: f for path, f in reader.found.items() if path.startswith(start)}
 
 
-@cache  # they never change, and reading them is most of building an entry
 def _hints(shape: type[Any]) -> dict[str, Any]:
     return get_type_hints(shape, include_extras=True)
 

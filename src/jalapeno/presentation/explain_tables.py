@@ -51,7 +51,7 @@ def view_table(found: Explanation, by: View) -> Table:
     chosen, median = found.chosen, found.median
     here, there = (apportion(each.view(by), MILLE) for each in (chosen, median))
     gaps = differences(found, by)
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             label_word(label),
             _tenths(here[label]),
