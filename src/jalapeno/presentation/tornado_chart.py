@@ -115,11 +115,14 @@ def _layers(
         side: alt.Chart(inline([bar for bar in those if outermost(bar, bars)]))
         for side, those in texts.items()
     }
-    words = {"fontSize": 10, "color": BLACK}
     return [
         *layers,
-        outer["left"].mark_text(align="right", dx=-4, **words).encode(y=y, x=x, text="text:N"),
-        outer["right"].mark_text(align="left", dx=4, **words).encode(y=y, x=x, text="text:N"),
+        outer["left"]
+        .mark_text(align="right", dx=-4, fontSize=10, color=BLACK)
+        .encode(y=y, x=x, text="text:N"),
+        outer["right"]
+        .mark_text(align="left", dx=4, fontSize=10, color=BLACK)
+        .encode(y=y, x=x, text="text:N"),
     ]
 
 
