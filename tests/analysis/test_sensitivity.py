@@ -25,6 +25,7 @@ from jalapeno.analysis.sensitivity import (
 from jalapeno.analysis.sensitivity_answers import Ask, answer_of, closed_form
 from jalapeno.analysis.sensitivity_facts import USUAL, Case, case_of, matching, numbers_of
 from jalapeno.catalogue import Fact, Kind
+from jalapeno.cost import PARTS
 from jalapeno.errors import UsageError
 from jalapeno.mapping import batch, compile_price
 from jalapeno.mapping.batch import columns
@@ -102,8 +103,14 @@ def test_facility_watts_go_with_both_of_its_factors() -> None:
 
 
 def lone_step(cap: str) -> tuple[float, float]:
-    """(elasticity in the bandwidth, share of memory) of a step that decodes one sequence."""
-    alone = case_of(journals.scenario(journals.unified(tp=1), overrides={"chip.power.cap": cap}))
+    """(elasticity in bandwidth, share of memory) of a lone sequence's step on swift engines."""
+    swift = {"chip.matrix.tile_rows": "1", "chip.matrix.peak_8x4": "1 EFLOP/s"}
+    alone = case_of(
+        journals.scenario(
+            journals.unified(tp=1),
+            overrides={**swift, "chip.matrix.peak_8x8": "1 EFLOP/s", "chip.power.cap": cap},
+        )
+    )
     plan = alone.scenario.pools[0].plan
     caps = alone.scenario.model.caps
     row = np.zeros((1, columns(caps)))
@@ -126,8 +133,8 @@ def lone_step(cap: str) -> tuple[float, float]:
         float(now.sum()),
         FINE,
     )
-    assert isinstance(slope, Elasticity)
-    return slope.value, float(now[PARTS.index("memory")] / now.sum())
+    assert not isinstance(slope, str)
+    return 0.0 if slope is None else slope.value, float(now[PARTS.index("memory")] / now.sum())
 
 
 def test_bandwidth_takes_the_share_of_a_step_that_waits_for_memory() -> None:
@@ -140,7 +147,7 @@ def test_under_the_power_cap_faster_memory_is_no_faster_step() -> None:
     """The joules of a byte set the pace, so what memory saves the cap takes."""
     slope, share = lone_step("400 W")
     assert share > 0.1
-    assert abs(slope) < 0.05 * share
+    assert slope == 0.0
 
 
 # ---- functions that are known
@@ -175,7 +182,8 @@ def test_a_share_of_one_is_moved_down_only() -> None:
     ask = known({"engine.vector_efficiency": fact}, lambda at: at["engine.vector_efficiency"] ** 2)
     slope = elasticity(ask, at_bound, ("engine.vector_efficiency", fact), 1.0, 0.01)
     assert isinstance(slope, Elasticity)
-    assert (slope.side, slope.value) == (Side.BELOW, pytest.approx(2.0))
+    assert slope.side is Side.BELOW
+    assert slope.value == pytest.approx(2.0)
     both = numbers_of(asked)["engine.vector_efficiency"]
     slope = elasticity(ask, asked, ("engine.vector_efficiency", both), 0.25, 0.01)
     assert isinstance(slope, Elasticity)
@@ -196,11 +204,11 @@ def test_a_layer_at_rest_may_only_be_moved_below_one_under_load() -> None:
 def test_a_count_is_moved_by_one() -> None:
     asked = case()
     fact = numbers_of(asked)["chip.matrix.tile_rows"]
-    tried: list[float] = []
+    tried: list[int] = []
 
     def ask(of: Case) -> float:
         tried.append(of.scenario.system.chip.matrix.tile_rows)
-        return tried[-1] ** 2.0
+        return float(tried[-1]) ** 2.0
 
     slope = elasticity(ask, asked, ("chip.matrix.tile_rows", fact), 1024.0, 0.01)
     assert isinstance(slope, Elasticity)
