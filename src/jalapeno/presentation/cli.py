@@ -14,12 +14,14 @@ from typing import Annotated, NoReturn
 import typer
 
 from jalapeno.errors import JalapenoError
+from jalapeno.presentation.explain_command import explain_command
 from jalapeno.presentation.files import unwritable
 from jalapeno.presentation.fit_command import fit_command
 from jalapeno.presentation.list_command import list_command
 from jalapeno.presentation.model_command import model_app
 from jalapeno.presentation.reproduce_command import reproduce_command
 from jalapeno.presentation.scenario_command import scenario_command
+from jalapeno.presentation.sensitivity_command import sensitivity_command
 from jalapeno.presentation.show_command import show_command
 from jalapeno.presentation.simulate_command import simulate_command
 from jalapeno.presentation.system_command import system_check_command
@@ -48,6 +50,12 @@ app.command(
     epilog="Example: jalapeno simulate scenario.json --out out; or at once: "
     "jalapeno scenario gpt-oss-120b jalapeno-rack --tp 2 --rate 5 | jalapeno simulate -",
 )(simulate_command)
+app.command("explain", epilog="Example: jalapeno explain out/DIGEST --metric ttft --percentile 99")(
+    explain_command
+)
+app.command(
+    "sensitivity", epilog="Example: jalapeno sensitivity scenario.json --answer mean_tbt_ms"
+)(sensitivity_command)
 app.command("fit", epilog="Example: jalapeno fit --most 3")(fit_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command
