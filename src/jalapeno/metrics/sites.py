@@ -57,9 +57,7 @@ def tariffs_for(
     :class:`UsageError` for a tariff of another chip, :class:`UnknownName` where the catalogue has
     none for a chip.
     """
-    chips = list(
-        dict.fromkeys(scenario.site(pool).system.chip.name for pool in scenario.pools)
-    )
+    chips = list(dict.fromkeys(scenario.site(pool).system.chip.name for pool in scenario.pools))
     if tariff is not None:
         if tariffs is not None:
             raise UsageError("a tariff and tariffs by chip: give one or the other")

@@ -18,6 +18,7 @@ from jalapeno.presentation.files import unwritable
 from jalapeno.presentation.fit_command import fit_command
 from jalapeno.presentation.list_command import list_command
 from jalapeno.presentation.reproduce_command import reproduce_command
+from jalapeno.presentation.scenario_command import scenario_command
 from jalapeno.presentation.show_command import show_command
 from jalapeno.presentation.simulate_command import simulate_command
 
@@ -36,9 +37,15 @@ app.command("list", epilog="Example: jalapeno list chips")(list_command)
 app.command(
     "show", epilog="Example: jalapeno show jalapeno-rack --set chip.hbm.bandwidth='20 TB/s'"
 )(show_command)
-app.command("simulate", epilog="Example: jalapeno simulate scenario.json --out out")(
-    simulate_command
-)
+app.command(
+    "scenario",
+    epilog="Example: jalapeno scenario gpt-oss-120b jalapeno-rack --tp 2 --closed 64 --out a.json",
+)(scenario_command)
+app.command(
+    "simulate",
+    epilog="Example: jalapeno simulate scenario.json --out out; or at once: "
+    "jalapeno scenario gpt-oss-120b jalapeno-rack --tp 2 --rate 5 | jalapeno simulate -",
+)(simulate_command)
 app.command("fit", epilog="Example: jalapeno fit --most 3")(fit_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command

@@ -66,7 +66,7 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogNormal:
-    """Lengths with a long tail: prompts and answers log-normal, each for itself, cut off at a maximum.
+    """Lengths with a long tail: prompts and answers log-normal, each for itself, and cut off.
 
     A length is ``round(exp(mu + sigma z))``, z standard normal, *given* that it lies between 1 and
     the maximum: what would be longer is drawn anew and not cut down to it.  mu and sigma are such

@@ -40,7 +40,7 @@ class Law:
         return (low - self.mu) / self.sigma, (high - self.mu) / self.sigma
 
     def moment(self, power: int) -> float:
-        """``E[y^power]`` before rounding: ``e^(k mu + k^2 sigma^2 / 2) dPhi(z - k sigma) / dPhi(z)``."""
+        """``E[y^k]``, not rounded: ``e^(k mu + (k sigma)^2 / 2) dPhi(z - k sigma) / dPhi(z)``."""
         low, high = self.ends
         shift = power * self.sigma
         grown = power * self.mu + shift * shift / 2.0

@@ -10,6 +10,7 @@ from jalapeno.cost import PARTS
 from jalapeno.mapping import OUTPUTS, StepPrice, check_request, compile_price, memo_for, stack
 from jalapeno.mapping.batch import columns as batch_columns
 from jalapeno.simulation import columns as c
+from jalapeno.simulation.arrivals import ClosedLoop, Gamma, Poisson, TraceTimes
 from jalapeno.simulation.journal import Journal, KeptSegments, Segments, StoredSegments
 from jalapeno.simulation.pools import Pool, Role
 from jalapeno.simulation.run import Run
@@ -23,7 +24,6 @@ from jalapeno.simulation.state import (
     request_table,
     tree_size,
 )
-from jalapeno.simulation.traffic import ClosedLoop, Poisson
 
 ROLES = {Role.UNIFIED: c.UNIFIED, Role.PREFILL: c.PREFILL_ROLE, Role.DECODE: c.DECODE_ROLE}
 
@@ -78,9 +78,9 @@ def _send(scenario: Scenario, requests: Integers, clock: Integers) -> None:
             sent = min(concurrency, len(requests))
             clock[c.C_CLOSED] = 1
             requests[:sent, c.ARRIVAL] = 0
-        case Poisson() as poisson:
+        case Poisson() | Gamma() | TraceTimes() as stream:
             sent = len(requests)
-            requests[:, c.ARRIVAL] = poisson.times(sent, scenario.seed)
+            requests[:, c.ARRIVAL] = stream.times(sent, scenario.seed)
     clock[c.C_SENT] = sent
     requests[:sent, c.READY] = requests[:sent, c.ARRIVAL] + clock[c.C_DELAY]
     requests[:sent, c.STATUS] = c.SENT

@@ -107,10 +107,17 @@ def _unpacked(data: bytes, where: str) -> bytes:
         raise BadScenario(f"{where}: not a whole gzip file: {error}") from error
 
 
-def trace_json(trace: Trace) -> dict[str, str]:
-    """What a scenario file keeps of a *trace*: where it is, and what it was."""
-    place = {"name": trace.name} if trace.path is None else {"path": str(trace.path)}
-    return {**place, "sha256": trace.sha256}
+def trace_json(trace: Trace, folder: Path | None = None) -> dict[str, str]:
+    """What a scenario file keeps of a *trace*: where it is, and what it was.
+
+    A path is relative where the trace lies in or below *folder*, the scenario file's.
+    """
+    if trace.path is None:
+        return {"name": trace.name, "sha256": trace.sha256}
+    path = trace.path
+    if folder is not None and path.is_relative_to(folder.resolve()):
+        path = path.relative_to(folder.resolve())
+    return {"path": path.as_posix(), "sha256": trace.sha256}
 
 
 def trace_of(data: Mapping[str, Any], folder: Path) -> Trace:

@@ -3,7 +3,7 @@
 A text whose first character is ``{`` is JSONL, an object a line; any other is CSV with a header.
 Names of columns are compared without case, spaces and underscores:
 
-* Azure (2023 and 2024): ``TIMESTAMP`` as a date with a time, ``ContextTokens``, ``GeneratedTokens``;
+* Azure (2023, 2024): ``TIMESTAMP`` as a date with a time, ``ContextTokens``, ``GeneratedTokens``;
 * Mooncake: ``timestamp`` in milliseconds, ``input_length``, ``output_length``;
 * any other: a time of :data:`TIMES` in seconds (or milliseconds where its name ends in ``_ms``),
   a prompt of :data:`PROMPTS` and an answer of :data:`OUTPUTS` in tokens.
@@ -133,7 +133,7 @@ def _csv(rows: Sequence[tuple[int, str]], where: str) -> _Lines:
     time, prompt, output, unit = _choose(frame.columns, where)
     numbers = [number for number, _ in rows[1:]]
     cells = [frame[name].fill_null("").str.strip_chars() for name in (time, prompt, output)]
-    return _Lines(where, numbers, *cells, unit)
+    return _Lines(where, numbers, cells[0], cells[1], cells[2], unit)
 
 
 def _jsonl(rows: Sequence[tuple[int, str]], where: str) -> _Lines:
@@ -146,7 +146,8 @@ def _jsonl(rows: Sequence[tuple[int, str]], where: str) -> _Lines:
         held = _object(rows[row], where)
         missing = [name for name in names if held.get(name) is None] or "number as JSON has it"
         raise BadScenario(f"{where}: line {rows[row][0]}: no {missing} in {rows[row][1][:80]}")
-    return _Lines(where, [number for number, _ in rows], *cells, unit)
+    numbers = [number for number, _ in rows]
+    return _Lines(where, numbers, cells[0], cells[1], cells[2], unit)
 
 
 def _nulls(cells: Iterable[pl.Series]) -> list[int]:
@@ -208,8 +209,8 @@ def _dates(lines: _Lines) -> Integers:
             row, f"{lines.time[row]!r} is no time: a number, or a date as in 2023-11-16 18:15:46.68"
         )
     nanoseconds = found.to_physical().to_numpy()
-    since = [each - int(nanoseconds[0]) for each in (int(nanoseconds.min()), int(nanoseconds.max()))]
-    _check_span(lines, max(map(abs, since)) * 1e3)
+    ends = int(nanoseconds.min()), int(nanoseconds.max())
+    _check_span(lines, (ends[1] - ends[0]) * 1e3)
     return np.asarray((nanoseconds - nanoseconds[0]) * 1000, dtype=np.int64)
 
 

@@ -5,21 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from jalapeno.errors import BadScenario
-from jalapeno.simulation.arrivals import Arrivals, ClosedLoop, Gamma, Poisson, TraceTimes
-from jalapeno.simulation.lengths import AnyLengths, Lengths, LogNormal, TraceLengths
-
-__all__ = [
-    "AnyLengths",
-    "Arrivals",
-    "ClosedLoop",
-    "Gamma",
-    "Lengths",
-    "LogNormal",
-    "Poisson",
-    "TraceLengths",
-    "TraceTimes",
-    "Traffic",
-]
+from jalapeno.simulation.arrivals import Arrivals, TraceTimes
+from jalapeno.simulation.lengths import AnyLengths, TraceLengths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +25,11 @@ class Traffic:
 
     @property
     def repeats(self) -> bool:
-        """Whether a trace's lengths are used more than once, because more requests are asked for."""
+        """Whether a trace's lengths are used more than once, for there are more requests."""
         lengths = self.lengths
-        in_order = isinstance(lengths, TraceLengths) and lengths.seed is None
-        return in_order and self.requests > len(lengths.trace)
+        if not isinstance(lengths, TraceLengths) or lengths.seed is not None:
+            return False
+        return self.requests > len(lengths.trace)
 
     def reseeded(self, seed: int) -> Traffic:
         """The same traffic with lengths drawn under another *seed*, where they are drawn."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from jalapeno.errors import BadScenario
+from jalapeno.mapping import Plan
 from jalapeno.simulation.arrivals import Arrivals, ClosedLoop, Gamma, Poisson, TraceTimes
 from jalapeno.simulation.lengths import AnyLengths, Lengths, LogNormal, TraceLengths
+from jalapeno.simulation.pools import Pool
 from jalapeno.simulation.trace import Trace, trace_json, trace_of
 from jalapeno.simulation.traffic import Traffic
 
@@ -30,26 +32,27 @@ TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,),
     "int | None": (int, type(None)),
     "float": (int, float),
-    "Trace": (Trace,),
 }
 """What a file may hold for a field of that annotation: JSON has one sort of number for all."""
 
 
-def traffic_json(traffic: Traffic) -> dict[str, Any]:
-    """The traffic as plain data."""
+def traffic_json(traffic: Traffic, of_trace: Callable[[Trace], Any] = trace_json) -> dict[str, Any]:
+    """The traffic as plain data; *of_trace* is what stands for a trace."""
     return {
-        "lengths": _json(traffic.lengths, LENGTHS),
-        "arrivals": _json(traffic.arrivals, ARRIVALS),
+        "lengths": _json(traffic.lengths, LENGTHS, of_trace),
+        "arrivals": _json(traffic.arrivals, ARRIVALS, of_trace),
         "requests": traffic.requests,
     }
 
 
-def _json(shape: AnyLengths | Arrivals, kinds: Mapping[str, type]) -> dict[str, Any]:
+def _json(
+    shape: AnyLengths | Arrivals, kinds: Mapping[str, type], of_trace: Callable[[Trace], Any]
+) -> dict[str, Any]:
     (kind,) = (word for word, sort in kinds.items() if type(shape) is sort)
     values = {field.name: getattr(shape, field.name) for field in fields(shape)}
     return {
         "kind": kind,
-        **{n: trace_json(v) if isinstance(v, Trace) else v for n, v in values.items()},
+        **{n: of_trace(v) if isinstance(v, Trace) else v for n, v in values.items()},
     }
 
 
@@ -60,13 +63,14 @@ def traffic_of(data: Mapping[str, Any], where: str, folder: Path) -> Traffic:
     TypeError or ValueError for entries that are missing, unknown or mistyped.
     """
     lengths = {"kind": "uniform", **data["lengths"]}
-    requests = data["requests"]
-    check_types(Traffic, {"requests": requests})
-    return Traffic(
+    found = Traffic(
         lengths=_shape(lengths, LENGTHS, f"{where}: lengths", folder),
         arrivals=_shape(dict(data["arrivals"]), ARRIVALS, f"{where}: arrivals", folder),
-        requests=requests,
+        requests=data["requests"],
     )
+    for shape in (found, found.lengths, found.arrivals):
+        check_types(shape)
+    return found
 
 
 def _shape(data: dict[str, Any], kinds: Mapping[str, type], where: str, folder: Path) -> Any:
@@ -75,15 +79,14 @@ def _shape(data: dict[str, Any], kinds: Mapping[str, type], where: str, folder: 
         raise BadScenario(f"{where} of kind {kind!r}; there are {', '.join(kinds)}")
     if "trace" in data:
         data["trace"] = trace_of(data["trace"], folder)
-    check_types(kinds[kind], data)
     return kinds[kind](**data)
 
 
-def check_types(shape: type, values: Mapping[str, object]) -> None:
-    """Raise TypeError where a value cannot be what the dataclass *shape* has under its name."""
+def check_types(shape: Traffic | AnyLengths | Arrivals | Pool | Plan) -> None:
+    """Raise TypeError where *shape* holds what its annotation has no place for."""
     for field in fields(shape):
         allowed = TYPES.get(str(field.type))
-        value = values.get(field.name, ...)
-        if allowed and value is not ... and type(value) not in allowed:
-            words = "a whole number" if allowed[0] is int else "a number"
+        value = getattr(shape, field.name)
+        if allowed and type(value) not in allowed:
+            words = "a whole number" if int in allowed and float not in allowed else "a number"
             raise TypeError(f"{field.name} must be {words}, got {value!r}")
