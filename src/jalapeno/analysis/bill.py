@@ -71,7 +71,7 @@ def product(one: Range, other: Range) -> Range:
 
 
 def whole(replicas: int, plan: Plan, chips: int) -> int:
-    """Racks, or systems, of *chips* chips that hold *replicas*; one that is larger spans several."""
+    """Racks, or systems, of *chips* chips that hold *replicas*; a larger one spans several."""
     if plan.chips > chips:
         return -(-replicas * plan.chips // chips)
     return -(-replicas // (chips // plan.chips))

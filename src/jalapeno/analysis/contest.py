@@ -7,15 +7,14 @@ as a short run can show, up to the whole fleet.
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
 from jalapeno.analysis.shortlist import Prospect
+from jalapeno.analysis.threads import at_once
 from jalapeno.analysis.trial import COARSE, Bench, Trial, best_of, highest
+from jalapeno.errors import DoesNotFit
 
 AT_ONCE = 2
 """Plans that challenge the same best one; fixed, so that the answer is the same on any machine."""
@@ -27,8 +26,6 @@ MOST_OPTIMISTIC = 2.0
 """A plan is not tried that would need so many times the rate that the closed form expects of it."""
 
 Progress = Callable[[str, int, int], None]
-Given = TypeVar("Given")
-Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +40,36 @@ class Contender:
     """That serve the demand, spare ones included."""
 
 
-def at_once(work: Callable[[Given], Made], given: Iterable[Given]) -> list[Made]:
-    """*work* on everything *given*, in its order, on all cores: compiled loops run side by side."""
-    with ThreadPoolExecutor(max(1, min(8, os.cpu_count() or 1))) as threads:
-        return list(threads.map(work, given))
+@dataclass(frozen=True, slots=True)
+class Entrant:
+    """A plan with its first trial, at the rate that the closed form expects of it."""
+
+    prospect: Prospect
+    first: Trial
+
+    @property
+    def hoped(self) -> float:
+        """Requests a second of one replica at the limits, by the strain that was seen.
+
+        Strain rises about as the square of the rate near the limits; a fleet that saturated was
+        offered half too much, say.
+        """
+        return self.first.per_replica / math.sqrt(min(max(self.first.strain, 0.25), 2.25))
 
 
-def contest(
-    bench: Bench, prospects: Sequence[Prospect], on_progress: Progress
-) -> list[Contender]:
+def contest(bench: Bench, prospects: Sequence[Prospect], on_progress: Progress) -> list[Contender]:
     """Those of *prospects* that nothing before them beats, fewest chips first.
 
-    The first ones are searched for their highest rate.  A later one is simulated once, at the rate
-    at which it would need no more chips than the best so far, and searched only if it passes.
+    Each is simulated once, which puts them into order.  The first ones are then searched for their
+    highest rate; a later one is simulated at the rate at which it would need no more chips than the
+    best so far, and searched only if it passes.
     """
+    on_progress("plans", 0, len(prospects))
+    tried = at_once(partial(enter, bench), prospects)
+    entrants = sorted((one for one in tried if one is not None), key=partial(_hope, bench))
     found: list[Contender] = []
-    for begin in range(0, len(prospects), AT_ONCE):
-        group = prospects[begin : begin + AT_ONCE]
+    for begin in range(0, len(entrants), AT_ONCE):
+        group = entrants[begin : begin + AT_ONCE]
         best = min((one.chips for one in found), default=None)
         made = at_once(partial(challenge, bench, best=best), group)
         found += [one for one in made if one is not None]
@@ -67,22 +77,42 @@ def contest(
     return sorted(found, key=_order)
 
 
+def enter(bench: Bench, prospect: Prospect) -> Entrant | None:
+    """*prospect* with its first trial; None where its KV cache cannot hold the longest request."""
+    guess = prospect.requests_per_s
+    many = at_a_time(bench, prospect, replicas_for(bench, guess), SHORT)
+    try:
+        return Entrant(prospect, bench.trial(prospect, many, guess * many))
+    except DoesNotFit:
+        return None
+
+
+def _hope(bench: Bench, one: Entrant) -> tuple[int, float]:
+    chips = one.prospect.plan.chips
+    return (replicas_for(bench, one.hoped) + bench.demand.spare) * chips, chips / one.hoped
+
+
 def _order(one: Contender) -> tuple[int, float]:
     return one.chips, one.prospect.plan.chips / one.best.per_replica
 
 
-def challenge(bench: Bench, prospect: Prospect, *, best: int | None) -> Contender | None:
-    """*prospect* with its highest rate; None where it needs more than *best* chips or never passes."""
-    guess, seen = prospect.requests_per_s, []
-    many = at_a_time(bench, prospect, replicas_for(bench, guess), SHORT)
+def challenge(bench: Bench, entrant: Entrant, *, best: int | None) -> Contender | None:
+    """*entrant* with its highest rate; None where it needs over *best* chips, or never passes."""
+    prospect, many, seen = entrant.prospect, entrant.first.replicas, [entrant.first]
+    guess = entrant.hoped
     if best is not None:
         replicas = best // prospect.plan.chips - bench.demand.spare
         if replicas < 1 or bench.demand.rate / replicas > MOST_OPTIMISTIC * guess:
             return None
-        guess, many = bench.demand.rate / replicas, min(many, replicas)
-        seen = [bench.trial(prospect, many, guess * many)]
-        if not seen[0].passed:
+        guess = bench.demand.rate / replicas
+        if replicas < many:  # fewer share a queue than were tried
+            many, seen = replicas, []
+        if any(not one.passed and one.per_replica <= guess for one in seen):
             return None
+        if not any(one.passed and one.per_replica >= guess for one in seen):
+            seen.append(bench.trial(prospect, many, guess * many))
+            if not seen[-1].passed:
+                return None
     trials = highest(
         lambda rate: bench.trial(prospect, many, rate), guess * many, seen, tolerance=COARSE
     )

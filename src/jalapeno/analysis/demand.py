@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from jalapeno.analysis.slo import CLOSING, WARM, Slo
 from jalapeno.errors import UsageError
-from jalapeno.simulation.traffic import Gamma, Poisson
+from jalapeno.simulation import Gamma, Poisson
 
 BEYOND = 20
 """Requests above the percentile at the least: it is then known to about a quarter of what lies

@@ -6,20 +6,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jalapeno.analysis.contest import Contender, at_a_time, at_once, replicas_for
+from jalapeno.analysis.contest import Contender, at_a_time, replicas_for
 from jalapeno.analysis.shortlist import Prospect
+from jalapeno.analysis.threads import at_once
 from jalapeno.analysis.trial import OTHER_SEED, Bench, Trial, best_of, highest
 from jalapeno.metrics import Report, measure
 from jalapeno.simulation import Scenario, simulate
 
-LONG = 10_000
+LONG = 12_000
 """A fleet whose run needs more requests is simulated scaled down: fewer replicas behind one queue
 at the same rate each.  Fewer replicas share less luck, so this errs to the safe side."""
 
 OVERLOAD = 1.5
 """The saturation point is seen at so many times the highest rate; at the square of it if not."""
 
-LOADS = (0.1, 0.3, 0.5, 0.7, 0.85, 1.07, 1.15)
+LOADS = (0.15, 0.4, 0.65, 0.85, 1.07, 1.15)
 """Shares of the rate at which a limit breaks, for the curve of latency against demand."""
 
 
@@ -100,7 +101,7 @@ def saturates_per_s(made: Fleet, overloaded: Trial) -> float:
     return found.sustained_per_s / overloaded.replicas * made.replicas
 
 
-def curve(bench: Bench, made: Fleet) -> list[Trial]:
+def curve(bench: Bench, made: Fleet, overloaded: Trial) -> list[Trial]:
     """Trials from little demand to beyond the limits, in the order of their rates."""
     top = made.breaks_per_s / made.replicas * made.simulated
     more = at_once(
@@ -108,4 +109,4 @@ def curve(bench: Bench, made: Fleet) -> list[Trial]:
         LOADS,
     )
     same: Sequence[Trial] = [one for one in made.trials if one.replicas == made.simulated]
-    return sorted([*same, *more], key=lambda trial: trial.rate)
+    return sorted([*same, *more, overloaded], key=lambda trial: trial.rate)

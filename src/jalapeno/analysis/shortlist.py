@@ -12,6 +12,7 @@ import numpy as np
 from jalapeno.analysis.demand import Demand
 from jalapeno.analysis.slo import Metric, Slo
 from jalapeno.analysis.subject import Subject
+from jalapeno.analysis.threads import at_once
 from jalapeno.errors import DoesNotFit
 from jalapeno.mapping import Plan, StepPrice
 from jalapeno.mapping.search import Candidate, candidate, compiled_plans
@@ -20,7 +21,7 @@ CHIPS = (1, 2, 4, 8, 16, 32, 64)
 BUDGETS = (256, 512, 1024, 2048, 4096, 8192)
 """Chips of a replica, and tokens of a rank's step, that are looked at."""
 
-FINE = 1.1
+FINE = 1.15
 """How closely the load of a replica is searched."""
 
 QUEUE_TAIL = 2.2
@@ -67,13 +68,8 @@ def prospects(
             f"{', '.join(map(str, chips))} chips: allow more chips a replica, or a narrower format"
         )
     judge = _Judge(subject, slo)
-    found = [
-        prospect
-        for price in prices
-        for budget in BUDGETS
-        for prospect in (judge.prospect(price, budget),)
-        if prospect is not None
-    ]
+    listed = at_once(judge.of, prices)
+    found = [one for of_price in listed for one in of_price]
     return [one for one in found if one.strain <= 1.0], [one for one in found if one.strain > 1.0]
 
 
@@ -89,6 +85,11 @@ class _Judge:
             float(np.percentile(outputs, share)) / self.lengths[1],
         )
         self.deviations = NormalDist().inv_cdf(slo.percentile / 100.0)
+
+    def of(self, price: StepPrice) -> list[Prospect]:
+        """The prospects of one layout."""
+        found = [self.prospect(price, budget) for budget in BUDGETS]
+        return [one for one in found if one is not None]
 
     def strain(self, item: Candidate, lone: Candidate) -> float:
         """Expected percentiles over the limits, the worst.

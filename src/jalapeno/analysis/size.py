@@ -15,16 +15,17 @@ from functools import partial
 
 from jalapeno import catalogue
 from jalapeno.analysis.bill import Bill, bill
-from jalapeno.analysis.contest import Contender, Progress, at_once, contest
+from jalapeno.analysis.contest import Contender, Progress, contest
 from jalapeno.analysis.demand import Demand
 from jalapeno.analysis.fleet import Fleet, curve, fleet, overload, saturates_per_s
-from jalapeno.analysis.reach import out_of_reach
+from jalapeno.analysis.reach import alone, out_of_reach
 from jalapeno.analysis.shortlist import CHIPS, Prospect, prospects, ranked
 from jalapeno.analysis.slo import Slo
 from jalapeno.analysis.subject import Subject
+from jalapeno.analysis.threads import at_once
 from jalapeno.analysis.trial import Bench, Trial, bench
 
-MOST_PLANS, EACH = 16, 2
+MOST_PLANS, EACH = 12, 2
 """Plans on the short list, and of these with the same layout."""
 
 FINALISTS = 2
@@ -119,10 +120,13 @@ def size(
     hopeful, others = prospects(subject, slo, chips)
     on_progress("closed form", 1, 1)
     where = bench(subject, demand, slo, (hopeful or others)[0])
-    listed = ranked(hopeful, demand, MOST_PLANS, EACH) or sorted(others, key=_strain)[:MOST_PLANS]
-    found = contest(where, listed, on_progress)
-    if not found:
-        raise out_of_reach(where, [*hopeful, *others])
+    found = contest(where, ranked(hopeful, demand, MOST_PLANS, EACH), on_progress)
+    if not found:  # the closed form may be too careful
+        lone = alone(where, sorted([*hopeful, *others], key=_strain))
+        able = [one for one, trial in lone.items() if trial.passed]
+        found = contest(where, able[:MOST_PLANS], on_progress)
+        if not found:
+            raise out_of_reach(slo, lone)
     fleets = at_once(partial(fleet, where), found[:FINALISTS])
     on_progress("fleets", 1, 2)
     best = min(fleets, key=lambda one: _chips(one, demand))
@@ -147,7 +151,7 @@ def _answer(
     on_progress: Progress,
 ) -> Sizing:
     overloaded = overload(where, best)
-    points = curve(where, best)
+    points = curve(where, best, overloaded)
     on_progress("fleets", 2, 2)
     demand, (prompt, output) = where.demand, subject.mean_lengths
     plan, chip = best.prospect.plan, subject.system.chip

@@ -54,9 +54,12 @@ class Limit:
         """Such as ``P99 TTFT``."""
         return f"P{self.percentile:g} {self.metric}"
 
-    def of(self, seconds: Floats) -> float:
-        """The percentile of *seconds*, NaN where there are none."""
-        return float(np.percentile(seconds, self.percentile)) if len(seconds) else math.nan
+    def of(self, seconds: Floats) -> tuple[float, float]:
+        """(percentile, median) of *seconds*; NaN where there are none."""
+        if not len(seconds):
+            return math.nan, math.nan
+        high, middle = np.percentile(seconds, [self.percentile, 50.0])
+        return float(high), float(middle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +86,8 @@ class Slo:
         """The highest one, which takes the most requests to see."""
         return max(limit.percentile for limit in self.limits)
 
-    def reached(self, requests: pl.DataFrame) -> tuple[float, ...]:
-        """The percentile of every limit among the *requests* of a journal, seconds."""
+    def reached(self, requests: pl.DataFrame) -> tuple[tuple[float, float], ...]:
+        """(percentile, median) of every limit's metric among the *requests* of a journal, s."""
         found = latencies(requests)
         return tuple(limit.of(found[limit.metric]) for limit in self.limits)
 

@@ -38,7 +38,9 @@ class Trial:
     """Requests a second that were offered to all of them."""
     requests: int
     reached: tuple[float, ...]
-    """Seconds, in the order of the limits."""
+    """Seconds at the percentile of each limit, in their order."""
+    medians: tuple[float, ...]
+    """Seconds, likewise."""
     strain: float
     """The largest of what was reached over its limit; infinite where the fleet saturated."""
     saturation: Saturation | None
@@ -98,13 +100,15 @@ class Bench:
         """Hold a run at *rate* against the limits."""
         traffic = journal.scenario.traffic
         found = saturation(journal.requests, traffic.arrivals)
-        reached = self.slo.reached(journal.requests)
+        seconds = self.slo.reached(journal.requests)
+        reached = tuple(high for high, _ in seconds)
         lost = found is not None and found.saturated
         return Trial(
             replicas=journal.scenario.pools[0].replicas,
             rate=rate,
             requests=traffic.requests,
             reached=reached,
+            medians=tuple(middle for _, middle in seconds),
             strain=math.inf if lost else max(self.slo.strains(reached)),
             saturation=found,
         )
@@ -123,9 +127,13 @@ TOLERANCE, COARSE = 1.02, 1.04
 """The highest rate is found when one that fails is at most so many times higher; at first it need
 not be known as well."""
 
-STEP = 1.3
+STEP, LEAST_STEP = 1.3, 1.04
 """How far the search goes at once while it has not seen both a rate that passes and one that does
-not; a thousand times below the first guess it gives up."""
+not, the less the nearer the limit seems, and the more the oftener; a thousand times below the
+first guess it gives up."""
+
+STEEPNESS = 0.7
+"""Rate goes about as this power of strain, near enough for the next guess."""
 
 INSIDE = (0.15, 0.85)
 """Where between (logarithms of) both the next rate may lie."""
@@ -152,7 +160,8 @@ def highest(
                 return trials
             rate = _between(low, high)
         elif low is not None:
-            rate = low.rate * STEP
+            step = min(max(low.strain**-STEEPNESS, LEAST_STEP), STEP)
+            rate = low.rate * step ** sum(one.passed for one in trials)
         elif high is None:
             rate = guess
         elif high.rate < guess / 1000.0:
@@ -176,4 +185,4 @@ def _between(low: Trial, high: Trial) -> float:
     if 0.0 < low.strain < 1.0 and high.strain < math.inf:
         share = math.log(1.0 / low.strain) / math.log(high.strain / low.strain)
     share = min(max(share, INSIDE[0]), INSIDE[1])
-    return low.rate * (high.rate / low.rate) ** share
+    return low.rate * math.exp(share * math.log(high.rate / low.rate))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -61,8 +62,7 @@ def saturation(requests: pl.DataFrame, arrivals: Arrivals) -> Saturation | None:
     quarters = [start + (last - start) * part // 4 for part in range(5)]
     settled = _service(sent) <= quarters[1] - start and last > start
     second, third, fourth = (
-        _least(came, left, begin, end)
-        for begin, end in zip(quarters[1:4], quarters[2:], strict=True)
+        _least(came, left, begin, end) for begin, end in pairwise(quarters[1:])
     )
     grown = fourth - second > DEVIATIONS * math.sqrt(max(second, 1)) and second < third < fourth
     served = _served(came, left, quarters[2])

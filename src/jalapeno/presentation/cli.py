@@ -21,6 +21,7 @@ from jalapeno.presentation.reproduce_command import reproduce_command
 from jalapeno.presentation.scenario_command import scenario_command
 from jalapeno.presentation.show_command import show_command
 from jalapeno.presentation.simulate_command import simulate_command
+from jalapeno.presentation.size_command import size_command
 
 INTERRUPTED, TERMINATED = 130, 143
 """128 plus the number of the signal, as shells have it."""
@@ -46,6 +47,10 @@ app.command(
     epilog="Example: jalapeno simulate scenario.json --out out; or at once: "
     "jalapeno scenario gpt-oss-120b jalapeno-rack --tp 2 --rate 5 | jalapeno simulate -",
 )(simulate_command)
+app.command(
+    "size",
+    epilog="Example: jalapeno size deepseek-r1 jalapeno-rack --rate 500 --ttft-ms 2000 --speed 60",
+)(size_command)
 app.command("fit", epilog="Example: jalapeno fit --most 3")(fit_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command
