@@ -20,7 +20,13 @@ def gaps(count: int, cv: float, random: np.random.Generator) -> Floats:
 
 
 def queue(
-    count: int, load: float, *, servers: int = 1, cv: float = 1.0, spread: float = 0.0, seed: int = 0
+    count: int,
+    load: float,
+    *,
+    servers: int = 1,
+    cv: float = 1.0,
+    spread: float = 0.0,
+    seed: int = 0,
 ) -> pl.DataFrame:
     """*count* customers at *load* of what *servers* of one second a customer can do.
 

@@ -76,7 +76,7 @@ def test_an_overloaded_queue_is_called_saturated(load: float, least: int) -> Non
 
 def test_a_shorter_run_misses_five_percent_too_much_now_and_then() -> None:
     # growth of 0.05 x 2,000 customers against a random walk's sqrt(2,000)
-    assert 20 <= times(4000, 1.05)
+    assert times(4000, 1.05) >= 20
 
 
 def test_an_overload_of_ten_servers_is_seen() -> None:
@@ -109,7 +109,7 @@ def test_what_keeps_up_has_not_shown_what_it_sustains() -> None:
 
 def test_a_run_that_ends_before_it_is_settled_says_so() -> None:
     # every customer takes ten seconds, and all have come after eight
-    came = np.arange(80) * 0.1
+    came = np.arange(80, dtype=np.float64) / 10.0
     found = judged(table(came, came, came + 10.0), 10.0)
     assert not found.settled
     assert not found.saturated

@@ -160,7 +160,8 @@ def highest(
                 return trials
             rate = _between(low, high)
         elif low is not None:
-            step = min(max(low.strain**-STEEPNESS, LEAST_STEP), STEP)
+            step = STEP if low.strain <= 0.0 else low.strain**-STEEPNESS
+            step = min(max(step, LEAST_STEP), STEP)
             rate = low.rate * step ** sum(one.passed for one in trials)
         elif high is None:
             rate = guess
