@@ -188,7 +188,8 @@ def cost_table(report: Report) -> Table:
         headers=("for", "$", "$, low", "$, high", "weakest evidence"),
         align="lrrrl",
         rows=rows,
-        note="Low and high are the least and the most that a source says of a chip's price.",
+        note="Low and high are the least and the most that a source says of a chip's price; there "
+        "are none where only one says anything.",
     )
 
 
