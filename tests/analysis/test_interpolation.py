@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 
 import altair as alt
@@ -56,7 +57,7 @@ def test_the_front_is_what_no_other_point_beats(cloud: list[Pair]) -> None:
 @given(CLOUDS)
 def test_along_the_front_one_rises_and_the_other_falls(cloud: list[Pair]) -> None:
     front = front_of(cloud)
-    assert all(a[0] < b[0] and a[1] > b[1] for a, b in zip(front, front[1:], strict=False))
+    assert all(a[0] < b[0] and a[1] > b[1] for a, b in itertools.pairwise(front))
 
 
 @given(CLOUDS, st.randoms())
@@ -99,7 +100,7 @@ def test_through_falling_knots_it_falls(pair: tuple[list[float], list[float]]) -
     xs, ys = pair
     line = curve(xs, ys)
     values = [line(float(x)) for x in np.linspace(xs[0], xs[-1], 60).clip(xs[0], xs[-1])]
-    assert all(b <= a + 1e-9 * ys[0] for a, b in zip(values, values[1:], strict=False))
+    assert all(b <= a + 1e-9 * ys[0] for a, b in itertools.pairwise(values))
 
 
 @given(knots(), st.floats(0.1, 10.0), st.floats(0.1, 10.0))

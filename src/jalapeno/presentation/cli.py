@@ -26,6 +26,7 @@ from jalapeno.presentation.scenario_command import scenario_command
 from jalapeno.presentation.sensitivity_command import sensitivity_command
 from jalapeno.presentation.show_command import show_command
 from jalapeno.presentation.simulate_command import simulate_command
+from jalapeno.presentation.size_command import size_command
 from jalapeno.presentation.system_command import system_check_command
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -66,6 +67,10 @@ app.command(
     "compare",
     epilog="Example: jalapeno compare jalapeno-rack gb300-nvl72 --model deepseek-r1 --at 60",
 )(compare_command)
+app.command(
+    "size",
+    epilog="Example: jalapeno size deepseek-r1 jalapeno-rack --rate 500 --ttft-ms 2000 --speed 60",
+)(size_command)
 app.command("fit", epilog="Example: jalapeno fit --most 3")(fit_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command
