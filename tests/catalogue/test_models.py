@@ -36,15 +36,15 @@ class Known(NamedTuple):
     """Bytes that a token adds, BF16."""
     fixed: float = 0.0
     """Megabytes that a sequence holds whatever its length: windows in BF16, states in FP32."""
-    index: int = 0
+    keys: int = 0
     """Bytes that a token adds to the keys of indexers."""
 
 
 KNOWN = {
     "deepseek-r1": Known(671.03, 36.62, 673.1, 70_272),
     "deepseek-v3.1": Known(671.03, 36.62, 673.1, 70_272),
-    "deepseek-v3.2": Known(671.88, 37.48, 674.0, 70_272, index=8_052),
-    "glm-5": Known(743.91, 40.83, 1487.8, 89_856, index=10_296),
+    "deepseek-v3.2": Known(671.88, 37.48, 674.0, 70_272, keys=8_052),
+    "glm-5": Known(743.91, 40.83, 1487.8, 89_856, keys=10_296),
     "gpt-oss-120b": Known(116.79, 5.13, 65.2, 36_864, 4.72),
     "gpt-oss-20b": Known(20.91, 3.61, 13.7, 24_576, 3.15),
     "kimi-k2": Known(1026.41, 31.69, 1029.2, 70_272),
@@ -222,7 +222,7 @@ def test_windows_and_states_take_a_fixed_cache(name: str) -> None:
 def test_indexers_keep_a_key_of_each_token(name: str) -> None:
     attention = catalogue.model(name).attention
     index = attention.index if isinstance(attention, Mla) else None
-    assert (index.layers * index.key_bytes if index else 0) == KNOWN[name].index
+    assert (index.layers * index.key_bytes if index else 0) == KNOWN[name].keys
 
 
 # ---- shapes

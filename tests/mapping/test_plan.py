@@ -198,7 +198,10 @@ def test_a_hidden_state_is_never_cut(hidden: int) -> None:
 
 
 def test_a_worker_has_no_more_chips_than_the_system(gpt_oss: Model) -> None:
-    assert misfit(gpt_oss, plan(tp=16), "b200-hgx") == "TP16 needs 16 chips; b200-hgx has 8"
+    wide = plan(tp=8, dp=16, ep=128)
+    assert misfit(gpt_oss, wide, "gb200-nvl72") == (
+        "TP8DP16EP128 needs 128 chips; gb200-nvl72 has 72"
+    )
 
 
 # ---- taken

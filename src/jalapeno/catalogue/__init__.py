@@ -27,7 +27,7 @@ from jalapeno.catalogue.facts import weakest
 from jalapeno.catalogue.formats import FORMATS
 from jalapeno.catalogue.huggingface import ARCHITECTURES, model_tree
 from jalapeno.catalogue.huggingface_fields import read_config
-from jalapeno.catalogue.override import override, paths
+from jalapeno.catalogue.override import override, override_all, paths
 from jalapeno.catalogue.own import shelf_of, whole
 from jalapeno.catalogue.schema import (
     NO_EXPERTS,
@@ -113,6 +113,7 @@ __all__ = [
     "model_tree",
     "names",
     "override",
+    "override_all",
     "parse_toml",
     "paths",
     "read_config",

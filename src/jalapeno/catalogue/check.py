@@ -120,8 +120,8 @@ def check_system(system: System, where: str) -> None:
     for (name, level), reach in zip(system.fabric.items(), below, strict=False):
         if reach % level.rails:
             raise BadFact(
-                f"{where}: fabric.{name}.rails: {level.rails} rails must divide the {reach} chips "
-                "that the level below joins"
+                f"{where}: fabric.{name}.rails: {level.rails} rails must divide what the level "
+                f"below joins, {reach}"
             )
 
 

@@ -109,7 +109,7 @@ class Fields:
     def agree(self, key: str, value: Any, why: str) -> None:
         """Demand that the field, where it is there, has just this *value*."""
         if self.has(key) and json.dumps(self.values[key]) != json.dumps(value):
-            raise self.bad(key, f"{json.dumps(value)}, {why}")
+            raise self.bad(key, f"{said(value)}, {why}")
 
     def bad(self, key: str, wanted: str) -> BadFact:
         """The error for the field: what was found, and what is *wanted*."""

@@ -8,6 +8,7 @@ from jalapeno.simulation.arrivals import Arrivals, ClosedLoop, Gamma, Poisson, T
 from jalapeno.simulation.journal import Journal
 from jalapeno.simulation.lengths import AnyLengths, Lengths, LogNormal, TraceLengths
 from jalapeno.simulation.pools import MAIN, Pool, Preemption, Role, Router
+from jalapeno.simulation.read_journal import read_journal
 from jalapeno.simulation.run import Run
 from jalapeno.simulation.scenario import Scenario, Site, resolve, scenario_of, set_fact
 from jalapeno.simulation.scenario_file import dump_scenario, parse_scenario, read_scenario
@@ -39,6 +40,7 @@ __all__ = [
     "dump_scenario",
     "find_trace",
     "parse_scenario",
+    "read_journal",
     "read_scenario",
     "read_trace",
     "resolve",

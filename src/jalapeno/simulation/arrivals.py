@@ -16,8 +16,8 @@ from jalapeno.simulation.trace import Trace
 Integers = npt.NDArray[np.int64]
 
 DAY = 86_400 * PICOSECONDS
-MOST_CV = 100.0
-"""Beyond it nearly all gaps are zero to the last digit."""
+MOST_CV, STEADY = 100.0, 1e-6
+"""Beyond the one nearly all gaps are zero to the last digit, below the other all are equal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class Gamma:
 
     def times(self, count: int, seed: int) -> Integers:
         """Arrival times of *count* requests, picoseconds."""
-        if self.cv == 0.0:
+        if self.cv < STEADY:
             return _added(np.full(count, 1.0 / self.rate))
         shape = self.cv**-2
         gaps = stream(seed, ARRIVALS).standard_gamma(shape, size=count)
@@ -108,16 +108,20 @@ class TraceTimes:
         how = "" if self.speed == 1.0 else f" sped up {self.speed:g} times"
         return f"open loop, times of {self.trace.name}{how}"
 
-    def times(self, count: int, seed: int) -> Integers:
-        """Arrival times of the first *count* requests, picoseconds, exact to a half.
-
-        The *seed* plays no part.  Raises :class:`BadScenario` where the trace has fewer.
-        """
+    def check(self, count: int) -> None:
+        """Raise :class:`BadScenario` where the trace has fewer than *count* requests."""
         if count > len(self.trace):
             raise BadScenario(
                 f"{self.trace.name} has the times of {len(self.trace):,} requests, {count:,} are "
                 "asked for: ask for fewer, or give a rate"
             )
+
+    def times(self, count: int, seed: int) -> Integers:
+        """Arrival times of the first *count* requests, picoseconds, exact to a half.
+
+        The *seed* plays no part.  Raises :class:`BadScenario` where the trace has fewer.
+        """
+        self.check(count)
         times = self.trace.times[:count]
         if self.speed == 1.0:
             return times.copy()

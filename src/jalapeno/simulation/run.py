@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -9,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from jalapeno.mapping import StepPrice
+from jalapeno.mapping import Room, StepPrice
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.journal import Journal, Segments
 from jalapeno.simulation.loop import FINISHED, FULL, advance
@@ -21,7 +22,7 @@ BLOCK = 2048
 
 Table = TypeVar("Table", Integers, Floats)
 
-HIDDEN = ("left", "chunk", "next", "status")
+HIDDEN = ("left", "chunk", "made", "next", "status")
 """Columns of the request table that are of no interest outside the loop, or shown as words."""
 
 
@@ -54,7 +55,7 @@ class Run:
         self.filing = self.clerk.submit(self._file, *full)
         self.spare = full
         self.state = self.state._replace(segments=integers, energies=floats)
-        self.state.clock[c.C_SEGMENTS] = 0
+        self.state.seats.clock[c.C_SEGMENTS] = 0
 
     def _file(self, integers: Integers, floats: Floats) -> None:
         self.segments.add(segment_frame(integers, floats))
@@ -68,24 +69,25 @@ class Run:
     def journal(self) -> Journal:
         """The journal so far."""
         self._settle()
-        count = int(self.state.clock[c.C_SEGMENTS])
+        count = int(self.state.seats.clock[c.C_SEGMENTS])
         if count or self.segments.empty:
             self._file(self.state.segments[:count], self.state.energies[:count])
-            self.state.clock[c.C_SEGMENTS] = 0
-        requests = request_frame(self.state.requests)
-        return Journal(self.scenario, requests, self.segments.snapshot(), self._workers())
+            self.state.seats.clock[c.C_SEGMENTS] = 0
+        requests = request_frame(self.state.seats.requests)
+        workers = worker_frame(self.scenario, tuple(price.room for price in self.prices))
+        return Journal(self.scenario, requests, self.segments.snapshot(), workers)
 
-    def _workers(self) -> pl.DataFrame:
-        rows = [
-            (number, pool.role.value, plan.label, plan.chips, plan.ranks * price.room.blocks)
-            for number, (pool, price) in enumerate(
-                zip(self.scenario.pools, self.prices, strict=True)
-            )
-            for plan in (pool.plan,)
-            for _ in range(pool.replicas)
-        ]
-        names = ("pool", "role", "plan", "chips", "blocks")
-        return pl.DataFrame(rows, schema=names, orient="row").with_row_index("worker")
+
+def worker_frame(scenario: Scenario, rooms: Sequence[Room]) -> pl.DataFrame:
+    """The worker table of a journal of *scenario*, whose pools have these *rooms* a rank."""
+    rows = [
+        (number, pool.role.value, plan.label, plan.chips, plan.ranks * space.blocks)
+        for number, (pool, space) in enumerate(zip(scenario.pools, rooms, strict=True))
+        for plan in (pool.plan,)
+        for _ in range(pool.replicas)
+    ]
+    names = ("pool", "role", "plan", "chips", "blocks")
+    return pl.DataFrame(rows, schema=names, orient="row").with_row_index("worker")
 
 
 def request_frame(table: Integers) -> pl.DataFrame:

@@ -15,7 +15,8 @@ def stream(seed: int, purpose: int) -> np.random.Generator:
 
     Streams of equal seeds are independent, and one that is read further begins as before.
     """
-    return np.random.Generator(np.random.Philox(key=[seed, purpose]))
+    # an array, for numpy makes floats of a list that reaches beyond 2^63
+    return np.random.Generator(np.random.Philox(key=np.array([seed, purpose], dtype=np.uint64)))
 
 
 def check_seed(seed: int, what: str) -> None:

@@ -168,33 +168,19 @@ def _object(row: tuple[int, str], where: str) -> dict[str, object]:
 
 
 def _times(lines: _Lines) -> Integers:
-    words = lines.time
-    numbers = words.cast(pl.Float64, strict=False)
-    if numbers[0] is None:
-        exact = _dates(lines)
-    else:
-        found = _finite(lines, words, "a time in seconds, milliseconds or as a date")
-        if found.min() < 0.0:
-            row = int(np.argmax(found < 0.0))
-            raise lines.complain(row, f"the time {words[row]} is negative")
-        _check_span(lines, float(found.max() - found[0]) * lines.time_unit)
-        exact = np.rint((found - found[0]) * lines.time_unit).astype(np.int64)
-    early = np.diff(exact) < 0
-    if early.any():
-        row = int(np.argmax(early)) + 1
-        raise lines.complain(
-            row, f"the time {words[row]} is before {words[row - 1]}: sort the trace by time"
-        )
-    _check_span(lines, float(exact[-1]))
-    return exact
+    numbers = lines.time.cast(pl.Float64, strict=False)
+    return _dates(lines) if numbers[0] is None else _numbers(lines)
 
 
-def _check_span(lines: _Lines, span: float) -> None:
-    if span >= NEVER:
-        raise BadScenario(
-            f"{lines.where}: spans {span / SECOND / 86_400:,.0f} days; the clock ends after "
-            f"{NEVER / SECOND / 86_400:.0f}: cut the trace"
-        )
+def _numbers(lines: _Lines) -> Integers:
+    found = _finite(lines, lines.time, "a time in seconds, milliseconds or as a date")
+    if found.min() < 0.0:
+        row = int(np.argmax(found < 0.0))
+        raise lines.complain(row, f"the time {lines.time[row]} is negative")
+    _check_order(lines, found[1:] < found[:-1])
+    since: npt.NDArray[np.float64] = (found - found[0]) * lines.time_unit
+    _check_span(lines, float(since[-1]))
+    return np.rint(since).astype(np.int64)
 
 
 def _dates(lines: _Lines) -> Integers:
@@ -209,9 +195,27 @@ def _dates(lines: _Lines) -> Integers:
             row, f"{lines.time[row]!r} is no time: a number, or a date as in 2023-11-16 18:15:46.68"
         )
     nanoseconds = found.to_physical().to_numpy()
-    ends = int(nanoseconds.min()), int(nanoseconds.max())
-    _check_span(lines, (ends[1] - ends[0]) * 1e3)
+    _check_order(lines, nanoseconds[1:] < nanoseconds[:-1])
+    _check_span(lines, (int(nanoseconds[-1]) - int(nanoseconds[0])) * 1e3)
     return np.asarray((nanoseconds - nanoseconds[0]) * 1000, dtype=np.int64)
+
+
+def _check_order(lines: _Lines, early: npt.NDArray[np.bool_]) -> None:
+    """Raise where a row but the first is *early*: before the one above it."""
+    if early.any():
+        row = int(np.argmax(early)) + 1
+        before = lines.time[row - 1]
+        raise lines.complain(
+            row, f"the time {lines.time[row]} is before {before}: sort the trace by time"
+        )
+
+
+def _check_span(lines: _Lines, span: float) -> None:
+    if not span < NEVER:
+        raise BadScenario(
+            f"{lines.where}: spans {span / SECOND / 86_400:,.0f} days; the clock ends after "
+            f"{NEVER / SECOND / 86_400:.0f}: cut the trace"
+        )
 
 
 def _tokens(lines: _Lines, words: pl.Series) -> Integers:

@@ -21,7 +21,7 @@ class Traffic:
         if self.requests < 1:
             raise BadScenario(f"requests must be at least 1, got {self.requests}")
         if isinstance(self.arrivals, TraceTimes):
-            self.arrivals.times(self.requests, 0)  # refuses more than there are
+            self.arrivals.check(self.requests)
 
     @property
     def repeats(self) -> bool:
