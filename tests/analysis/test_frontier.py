@@ -15,13 +15,20 @@ from jalapeno.analysis.frontier import (
     space_for,
 )
 from jalapeno.analysis.frontier_choice import neighbours, short_list, sort_of, spread
-from jalapeno.analysis.frontier_points import MOST_REQUESTS, Point, evidence, scenario_for
+from jalapeno.analysis.frontier_points import MOST_REQUESTS, Point, evidence, longest, scenario_for
 from jalapeno.analysis.interpolation import pareto_front
 from jalapeno.analysis.objectives import Limit, Per, speed_limit
 from jalapeno.analysis.subject import subject
 from jalapeno.errors import BadScenario, DoesNotFit, OutOfReach, UsageError
 from jalapeno.metrics import measure
-from jalapeno.simulation import ClosedLoop, Lengths, simulate
+from jalapeno.simulation import (
+    ClosedLoop,
+    Lengths,
+    LogNormal,
+    TraceLengths,
+    find_trace,
+    simulate,
+)
 from tests.analysis.fronts import GRID, LENGTHS, MODEL, SPACE, SYSTEMS, asked, looked, made, whole
 
 each_system = pytest.mark.parametrize("system", SYSTEMS)
@@ -191,6 +198,35 @@ def test_within_limits_only_runs_that_keep_them_count() -> None:
 def test_limits_that_nothing_keeps_are_refused_with_the_best() -> None:
     with pytest.raises(OutOfReach, match="the lowest reached is mean TTFT of"):
         frontier(looked(), (Limit(what="ttft", at="mean", ms=1e-3),))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "most"),
+    [
+        (Lengths(isl=2048, osl=128), 2176),
+        (
+            LogNormal(
+                prompt_mean=500.0,
+                prompt_cv=1.0,
+                prompt_max=4000,
+                output_mean=100.0,
+                output_cv=1.0,
+                output_max=900,
+            ),
+            4900,
+        ),
+    ],
+)
+def test_no_request_is_longer_than_the_longest(lengths: Lengths | LogNormal, most: int) -> None:
+    assert longest(lengths) == most
+    prompts, outputs = lengths.draw(5000)
+    assert (prompts + outputs).max() <= most
+
+
+def test_the_longest_of_a_trace_is_one_of_its_rows() -> None:
+    trace = find_trace("azure-2023-conv")
+    prompts, outputs = TraceLengths(trace=trace).draw(len(trace))
+    assert longest(TraceLengths(trace=trace)) == (prompts + outputs).max()
 
 
 # ---- spaces

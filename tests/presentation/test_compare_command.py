@@ -58,7 +58,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Made:
 def test_it_prints_systems_questions_latencies_and_who_wins(asked: Made) -> None:
     assert asked.called.code == 0
     for said in (
-        "OpenAI gpt-oss-120b: 2 systems, prompts up to 2,048 tokens",
+        "OpenAI gpt-oss-120b: 2 systems, lengths up to 2,048 in and 128 out",
         "mxfp4×mxfp8",
         "! assumed",
         "highest throughput",

@@ -51,7 +51,7 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Made:
 def test_it_prints_the_front_and_the_speeds_that_were_asked_for(asked: Made) -> None:
     assert asked.called.code == 0
     for words in (
-        "OpenAI gpt-oss-120b on Jalapeño rack: frontier, prompts up to 2,048 tokens",
+        "OpenAI gpt-oss-120b on Jalapeño rack: frontier, lengths up to 2,048 in and 128 out",
         "package TDP",
         "token/s/chip",
         "P99 TTFT ms",

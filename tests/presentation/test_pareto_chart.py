@@ -58,7 +58,7 @@ def test_title_axes_and_sources_are_said_with_units(per: Per) -> None:
         f"OpenAI gpt-oss-120b on Jalapeño rack: {UNITS[per]} against speed a user"
     )
     assert SOURCES in title["subtitle"]
-    assert any("prompts up to 2,048 tokens" in line for line in title["subtitle"])
+    assert any("lengths up to 2,048 in and 128 out" in line for line in title["subtitle"])
     assert titles(spec(per), "x") == {X_TITLE}
     assert titles(spec(per), "y") == {f"mixed throughput, {UNITS[per]}"}
 

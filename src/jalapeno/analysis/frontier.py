@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from jalapeno.analysis.frontier_choice import neighbours, short_list
-from jalapeno.analysis.frontier_points import Bench, Option, Point, Progress, bench, silent
+from jalapeno.analysis.frontier_points import Bench, Option, Point, Progress, bench, longest, silent
 from jalapeno.analysis.interpolation import Curve, curve, pareto_front, reciprocal
 from jalapeno.analysis.objectives import Limit, Per, Rate, rate
 from jalapeno.analysis.objectives_search import best_within, likely
@@ -81,10 +81,10 @@ def prospect(subject: Subject, space: Space, more: Iterable[Option] = ()) -> Pro
 
 
 def _look(subject: Subject, space: Space) -> Explored:
-    longest = subject.lengths.isl + subject.lengths.osl
-    if longest > subject.model.context:
+    most = longest(subject.lengths)
+    if most > subject.model.context:
         raise BadScenario(
-            f"requests of up to {longest:,} tokens exceed the context window of "
+            f"requests of up to {most:,} tokens exceed the context window of "
             f"{subject.model.name}, {subject.model.context:,}: lower --isl or --osl"
         )
     prompt, output = subject.mean_lengths
@@ -93,7 +93,7 @@ def _look(subject: Subject, space: Space) -> Explored:
         subject.system,
         subject.engine,
         plans(subject, space),
-        Work(prompt=prompt, output=output, longest=longest),
+        Work(prompt=prompt, output=output, longest=most),
         space.grid,
     )
     if not found.found:

@@ -84,8 +84,7 @@ def range_note(rate: Rate) -> list[str]:
 
 def workload(subject: Subject) -> str:
     """The requests in short."""
-    lengths = subject.lengths
-    return f"prompts up to {lengths.isl:,} tokens, answers up to {lengths.osl:,}"
+    return f"lengths {subject.lengths.label}"
 
 
 def notes(found: Frontier, points: Sequence[Point], per: Per) -> list[str]:
