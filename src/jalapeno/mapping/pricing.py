@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jalapeno.cost import PARTS, RESOURCES
+from jalapeno.cost.formulas import all_to_all_seconds
 from jalapeno.cost.operator import (
     ABSORBED_PAIR,
     ALL_REDUCE,
@@ -22,11 +23,13 @@ from jalapeno.cost.operator import (
     FAMILY,
     FLOPS_PAIR,
     FLOPS_READ,
+    GROUP,
     ISSUE,
     JOULES_BYTE,
     JOULES_FLOP,
     JOULES_LINK,
     JOULES_VECTOR,
+    LATENCY,
     LINK_RATE,
     LINK_ROW,
     USEFUL_PAIR,
@@ -176,17 +179,17 @@ def add_attention(
     return add_growth(op, repeat, (matrix, vector, memory), more_pairs, more_reads, first, slope)
 
 
-@inlined
+@compiled
 def add_gather(
     op: Array, repeat: float, reads: float, more: float, first: Array, slope: Array
 ) -> int:
-    """Add a collective whose size is the KV entries read, and how it grows with *more* a step."""
-    _, _, _, link, exposed, _, joules = operator_seconds(op, reads, 0.0, 0.0)
-    grown = more * op[LINK_ROW]
+    """Add an all-to-all whose size is the KV entries read, and how it grows with *more* a step."""
+    size, grown = reads * op[LINK_ROW], more * op[LINK_ROW]
+    link = all_to_all_seconds(size, op[GROUP], op[LATENCY], op[LINK_RATE])
     first[BUSY + 3] += repeat * link
-    first[COMMUNICATION] += repeat * exposed
+    first[COMMUNICATION] += repeat * link * op[EXPOSED]
     first[ISSUED] += repeat * op[ISSUE]
-    first[JOULES] += repeat * joules
+    first[JOULES] += repeat * size * op[JOULES_LINK]
     slope[BUSY + 3] += repeat * grown / op[LINK_RATE]
     slope[COMMUNICATION] += repeat * grown / op[LINK_RATE] * op[EXPOSED]
     slope[JOULES] += repeat * grown * op[JOULES_LINK]
