@@ -178,15 +178,16 @@ def _limit(limit: Limit, x: alt.X, y: alt.Y) -> list[alt.Chart]:
 
 def _upright(found: Sizing, x: alt.X) -> list[alt.Chart]:
     """Lines where a limit breaks and where the fleet saturates, named at their feet."""
-    marks = [
-        {"demand": rate, "label": f"{word} at {number(rate)}/s"}
-        for word, rate in (
-            ("a limit breaks", found.fleet.breaks_per_s),
-            ("saturates", found.saturates_per_s),
-        )
-        if math.isfinite(rate)
-    ]
-    rule = alt.Chart(inline(marks)).mark_rule(color=GREY, strokeDash=[2, 2], strokeWidth=1.2)
-    names = _text(marks, angle=270, align="left", dx=6, dy=9, color=GREY, fontSize=10)
-    foot = alt.value(HEIGHT)
-    return [rule.encode(x=x), *(name.encode(x=x, y=foot, text="label:N") for name in names)]
+    layers: list[alt.Chart] = []
+    for word, rate, side in (  # one to the left of its line and one to the right
+        ("a limit breaks", found.fleet.breaks_per_s, -6),
+        ("saturates", found.saturates_per_s, 9),
+    ):
+        if not math.isfinite(rate):
+            continue
+        mark = [{"demand": rate, "label": f"{word} at {number(rate)}/s"}]
+        rule = alt.Chart(inline(mark)).mark_rule(color=GREY, strokeDash=[2, 2], strokeWidth=1.2)
+        names = _text(mark, angle=270, align="left", dx=6, dy=side, color=GREY, fontSize=10)
+        layers.append(rule.encode(x=x))
+        layers += [name.encode(x=x, y=alt.value(HEIGHT), text="label:N") for name in names]
+    return layers
