@@ -418,6 +418,14 @@ def test_an_alternative_without_a_source_is_hearsay(other: object, why: str) -> 
         chip_of(tree)
 
 
+@pytest.mark.parametrize("others", [5, True, "12 W", {"value": "12 W"}])
+def test_alternatives_are_a_list(others: object) -> None:
+    tree = trees.chip()
+    tree["power"]["tdp"] = trees.said("10 W", alternatives=others)
+    with refused(f"chips/toy: power.tdp: alternatives: expected a list, got {others!r}"):
+        chip_of(tree)
+
+
 # ---- rows
 
 

@@ -163,13 +163,37 @@ def test_the_last_level_reaches_every_chip() -> None:
         system_of(tree)
 
 
+def test_rails_divide_what_the_level_below_joins() -> None:
+    tree = trees.system()
+    tree["fabric"]["far"]["rails"] = 2
+    assert system_of(tree).fabric["far"].rails == 2
+    tree["fabric"]["far"]["rails"] = 3
+    with refused(
+        "systems/toys: fabric.far.rails: 3 rails must divide what the level below joins, 2"
+    ):
+        system_of(tree)
+
+
+def test_the_nearest_level_has_no_rails() -> None:
+    tree = trees.system()
+    tree["fabric"]["near"]["rails"] = 2
+    with refused(
+        "systems/toys: fabric.near.rails: 2 rails must divide what the level below joins, 1"
+    ):
+        system_of(tree)
+
+
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
         (("dense_layers",), 5, "dense_layers is 5, more than layers, 4"),
         (("moe", "top_k"), 9, "moe.top_k is 9, more than moe.experts, 8"),
         (("attention", "kv_heads"), 8, "attention.kv_heads is 8, more than attention.heads, 4"),
-        (("attention", "window_layers"), 5, "attention.window_layers is 5, more than layers, 4"),
+        (
+            ("attention", "window_layers"),
+            5,
+            "attention.window_layers is 5, more than cached layers, 4",
+        ),
     ],
 )
 def test_a_part_is_no_larger_than_its_whole(

@@ -1,56 +1,107 @@
-"""Engines: every model has a precision, and every share is one."""
+"""Engines: every model has a precision on every chip, and every share is one."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict, fields
 
 import pytest
 
-from jalapeno import catalogue
-from jalapeno.catalogue import CLASSES, FORMATS, WEIGHTS, Engine, Kind
+from jalapeno import Precision, catalogue
+from jalapeno.catalogue import FORMATS, WEIGHTS, Engine, Kind
+from jalapeno.mapping.precision import operand_bits
 
 ENGINES = catalogue.names("engines")
 MODELS = catalogue.names("models")
+CHIPS = catalogue.names("chips")
+NO_FP4 = ("h100", "h200", "mi300x", "mi325x", "tpu7x")
+"""Chips without FP4 arithmetic."""
+
+WIDENING = ("vllm", "sglang", "sglang-rocm", "atom")
+"""Engines that say for every chip of the catalogue what four bits are widened to."""
 
 
-def served(engine: str, model: str) -> dict[str, str]:
-    """Formats of *model* on *engine* by tensor class."""
-    start = f"{model}/"
-    formats = catalogue.engine(engine).formats
-    return {k.removeprefix(start): word for k, word in formats.items() if k.startswith(start)}
+def served(engine: str, model: str, chip: str) -> dict[str, str]:
+    """Formats of *model* on *engine* and *chip* by tensor class."""
+    entries = catalogue.engine(engine), catalogue.model(model), catalogue.chip(chip)
+    return asdict(Precision.as_served(*entries))
+
+
+# ---- formats
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_serves_every_model_in_known_formats(engine: str, model: str) -> None:
-    formats = served(engine, model)
-    assert set(formats) == set(CLASSES)
-    assert set(formats.values()) <= set(FORMATS)
+    for chip in CHIPS:
+        assert set(served(engine, model, chip).values()) <= set(FORMATS)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_every_model_has_a_maturity(engine: str) -> None:
-    assert set(catalogue.engine(engine).maturity) == set(MODELS)
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "jalapeno-engine"])
+def test_every_engine_has_an_activation_for_every_format_that_models_come_in(engine: str) -> None:
+    stored = {word for model in MODELS for word in catalogue.model(model).weights.values()}
+    assert stored | {"nvfp4"} <= set(catalogue.engine(engine).activations)
+
+
+def test_jalapenos_engine_brings_every_weight_into_a_format_that_it_has() -> None:
+    engine = catalogue.engine("jalapeno-engine")
+    assert {f"*/{tensors}" for tensors in WEIGHTS} == set(engine.formats)
+    assert set(engine.formats.values()) <= set(engine.activations)
+
+
+@pytest.mark.parametrize("chip", NO_FP4)
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("engine", WIDENING)
+def test_four_bits_meet_wider_operands_where_a_chip_has_no_fp4_arithmetic(
+    engine: str, model: str, chip: str
+) -> None:
+    activations = {k: w for k, w in served(engine, model, chip).items() if k.endswith("_act")}
+    assert all(operand_bits(word) >= 8 for word in activations.values())
+
+
+@pytest.mark.parametrize("chip", ["h100", "h200"])
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt-llm"])
+def test_hopper_widens_gpt_oss_to_bf16(engine: str, chip: str) -> None:
+    formats = served(engine, "gpt-oss-120b", chip)
+    assert (formats["experts"], formats["experts_act"]) == ("mxfp4", "bf16")
+
+
+@pytest.mark.parametrize("chip", ["b200", "b300", "gb200", "gb300", "rubin"])
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt-llm"])
+def test_blackwell_and_after_take_mxfp8_to_gpt_oss(engine: str, chip: str) -> None:
+    assert served(engine, "gpt-oss-120b", chip)["experts_act"] == "mxfp8"
+
+
+@pytest.mark.parametrize("engine", WIDENING)
+def test_gpt_oss_on_mi355x_meets_bf16(engine: str) -> None:
+    assert served(engine, "gpt-oss-120b", "mi355x")["experts_act"] == "bf16"
+
+
+@pytest.mark.parametrize("engine", WIDENING)
+def test_engines_without_a_checkpoint_of_their_own_serve_weights_as_published(engine: str) -> None:
+    for name in MODELS:
+        weights = catalogue.model(name).weights
+        formats = served(engine, name, "b200")
+        assert {tensors: formats[tensors] for tensors in weights} == weights
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_jalapeno_serves_experts_in_mxfp4_and_the_rest_in_mxfp8(model: str) -> None:
-    formats = served("jalapeno-engine", model)
+    formats = served("jalapeno-engine", model, "jalapeno")
     assert formats.pop("experts") == "mxfp4"
     assert formats.pop("kv") == "fp8"
     assert set(formats.values()) == {"mxfp8"}
 
 
 def test_tensorrt_serves_gpt_oss_in_its_own_experts() -> None:
-    formats = served("tensorrt-llm", "gpt-oss-120b")
+    formats = served("tensorrt-llm", "gpt-oss-120b", "gb200")
     stored = catalogue.model("gpt-oss-120b").weights
-    assert {tensors: formats[tensors] for tensors in WEIGHTS} == dict(stored)
+    assert {tensors: formats[tensors] for tensors in stored} == dict(stored)
     assert formats["experts_act"] == "mxfp8"
 
 
 @pytest.mark.parametrize("model", ["deepseek-r1", "kimi-k2.5"])
 def test_tensorrt_serves_the_large_models_in_nvfp4_but_for_attention_and_head(model: str) -> None:
-    formats = served("tensorrt-llm", model)
+    formats = served("tensorrt-llm", model, "gb300")
     four_bit = {tensors for tensors, word in formats.items() if word == "nvfp4"}
     assert four_bit == {
         "experts", "experts_act", "shared", "shared_act", "dense", "dense_act",
@@ -59,13 +110,31 @@ def test_tensorrt_serves_the_large_models_in_nvfp4_but_for_attention_and_head(mo
     assert formats["kv"] == "fp8"
 
 
+# ---- numbers
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_number_of_an_engine_is_a_fact(engine: str) -> None:
-    words = {"name", "title", "version", "formats", "maturity", "facts"}
+    words = {"name", "title", "version", "formats", "activations", "maturity", "facts"}
     numbers = {field.name for field in fields(Engine)} - words
-    facts = catalogue.engine(engine).facts
-    assert numbers <= set(facts)
-    assert {path for path in facts if "." in path} == {f"maturity.{model}" for model in MODELS}
+    found = catalogue.engine(engine)
+    assert numbers <= set(found.facts)
+    of_models = {f"maturity.{model}" for model in found.maturity}
+    assert {path for path in found.facts if "." in path} == of_models
+
+
+@pytest.mark.parametrize("engine", ["jalapeno-engine", "tensorrt-llm"])
+def test_engines_that_were_fitted_say_which_models_are_mature(engine: str) -> None:
+    assert {"deepseek-r1", "gpt-oss-120b", "kimi-k2.5"} == set(catalogue.engine(engine).maturity)
+
+
+@pytest.mark.parametrize("engine", WIDENING)
+def test_engines_that_were_not_fitted_do_not_claim_to_be(engine: str) -> None:
+    found = catalogue.engine(engine)
+    assert not found.maturity
+    assert not [path for path, fact in found.facts.items() if fact.kind is Kind.FITTED]
+    weak = [path for path, fact in found.facts.items() if fact.kind >= Kind.ESTIMATED]
+    assert len(weak) > len(found.facts) / 2
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -85,18 +154,47 @@ def test_a_loop_on_the_device_leaves_the_host_nothing_to_do() -> None:
     assert engine.host_step == engine.host_sequence == 0.0
 
 
+HOPPER, BLACKWELL = "h100-hgx", "b200-hgx"
+
+
 @pytest.mark.parametrize(
-    ("path", "measured"), [("all_reduce_latency", 4.9e-6), ("all_to_all_latency", 18e-6)]
+    ("engine", "system", "path", "measured"),
+    [
+        ("tensorrt-llm", "gb200-nvl72", "all_reduce_latency", 4.9e-6),
+        ("tensorrt-llm", "gb200-nvl72", "all_to_all_latency", 18e-6),
+        ("vllm", HOPPER, "all_reduce_latency", 5.1e-6),
+        ("vllm", HOPPER, "all_to_all_latency", 13.2e-6),
+        ("sglang", BLACKWELL, "all_reduce_latency", 5.1e-6),
+        ("sglang", BLACKWELL, "all_to_all_latency", 22.1e-6),
+    ],
 )
 def test_a_collective_on_gpus_takes_what_was_measured_less_the_hop_that_the_fabric_adds(
-    path: str, measured: float
+    engine: str, system: str, path: str, measured: float
 ) -> None:
-    fact = catalogue.engine("tensorrt-llm").facts[path]
-    hop = catalogue.system("gb200-nvl72").fabric["nvlink"].latency
+    fact = catalogue.engine(engine).facts[path]
+    hop = catalogue.system(system).fabric["nvlink"].latency
     assert fact.kind is Kind.DERIVED
     assert fact.value == pytest.approx(measured - hop)
     assert f"{measured * 1e6:g} us" in fact.source
     assert f"less the fabric's hop of {hop * 1e6:g} us" in fact.source
+
+
+@pytest.mark.parametrize(
+    ("engine", "tokens"),
+    [("vllm", 16), ("sglang", 1), ("sglang-rocm", 1), ("atom", 16), ("tensorrt-llm", 32)],
+)
+def test_blocks_are_as_long_as_the_documentation_says(engine: str, tokens: int) -> None:
+    fact = catalogue.engine(engine).facts["block_tokens"]
+    assert (fact.value, fact.kind) == (tokens, Kind.PUBLISHED)
+
+
+@pytest.mark.parametrize(
+    ("engine", "chip"),
+    [("vllm", "h200"), ("sglang", "mi300x"), ("sglang-rocm", "mi300x"), ("atom", "mi355x")],
+)
+def test_a_tenth_of_the_chip_is_kept_back(engine: str, chip: str) -> None:
+    tenth = 0.1 * catalogue.chip(chip).hbm.capacity
+    assert catalogue.engine(engine).memory_reserve == pytest.approx(tenth, rel=0.01)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -105,7 +203,21 @@ def test_a_loaded_layer_costs_no_less_than_one_at_rest(engine: str) -> None:
     assert found.issue_layer_load >= found.issue_layer_rest
 
 
-def test_a_layer_costs_jalapeno_less_than_a_gpu() -> None:
-    ours, theirs = catalogue.engine("jalapeno-engine"), catalogue.engine("tensorrt-llm")
+@pytest.mark.parametrize("engine", [name for name in ENGINES if name != "jalapeno-engine"])
+def test_a_layer_costs_jalapeno_less_than_a_gpu(engine: str) -> None:
+    ours, theirs = catalogue.engine("jalapeno-engine"), catalogue.engine(engine)
     assert ours.issue_phase < theirs.issue_phase
     assert ours.all_reduce_latency < theirs.all_reduce_latency
+
+
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "atom"])
+@pytest.mark.parametrize("path", ["issue_phase", "host_step", "memory_efficiency"])
+def test_what_was_taken_from_the_fit_of_another_engine_is_inside_the_range(
+    engine: str, path: str
+) -> None:
+    fact = catalogue.engine(engine).facts[path]
+    fitted = catalogue.engine("tensorrt-llm").facts[path].value
+    assert fact.low is not None
+    assert fact.high is not None
+    assert isinstance(fitted, float)
+    assert fact.low <= fitted <= fact.high

@@ -142,14 +142,14 @@ def test_alternatives_are_real_alternatives(shelf: str, name: str) -> None:
             assert len(alternative.source) > 8, path
 
 
-@pytest.mark.parametrize("name", EXPECTED["chips"])
+@pytest.mark.parametrize("name", catalogue.names("chips"))
 def test_what_is_estimated_or_assumed_of_a_chip_has_a_range(name: str) -> None:
     weak = {p: f for p, f in catalogue.chip(name).facts.items() if f.kind >= Kind.ESTIMATED}
     assert weak
     assert not [path for path, fact in weak.items() if fact.low is None or fact.high is None]
 
 
-@pytest.mark.parametrize("name", EXPECTED["engines"])
+@pytest.mark.parametrize("name", catalogue.names("engines"))
 def test_what_is_estimated_or_assumed_of_an_engine_has_a_range(name: str) -> None:
     weak = {p: f for p, f in catalogue.engine(name).facts.items() if f.kind >= Kind.ESTIMATED}
     assert not [path for path, fact in weak.items() if fact.low is None or fact.high is None]

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jalapeno import catalogue
-from jalapeno.catalogue import Kind, engine_of, model_of, override, paths, system_of
+from jalapeno.catalogue import (
+    Kind,
+    engine_of,
+    model_of,
+    override,
+    override_all,
+    paths,
+    system_of,
+)
 from jalapeno.errors import BadFact, UnknownName
 from jalapeno.units import render
 from tests.catalogue import trees
@@ -88,9 +96,9 @@ def test_a_truth_value_can_be_overridden() -> None:
 
 
 def test_a_format_of_a_model_with_a_dot_in_its_name_can_be_overridden() -> None:
-    path = "formats.kimi-k2.5/attention"
-    engine = engine_of(override(catalogue.tree("engines", "jalapeno-engine"), path, "bf16"))
-    assert engine.formats["kimi-k2.5/attention"] == "bf16"
+    path = "formats.kimi-k2.5/core"
+    engine = engine_of(override(catalogue.tree("engines", "tensorrt-llm"), path, "bf16"))
+    assert engine.formats["kimi-k2.5/core"] == "bf16"
     assert engine.facts[path].overridden
 
 
@@ -138,3 +146,15 @@ def test_every_fact_of_the_catalogue_has_a_path(shelf: str) -> None:
     for name in catalogue.names(shelf):
         entry = getattr(catalogue, shelf.removesuffix("s"))(name)
         assert set(entry.facts) <= set(paths(catalogue.tree(shelf, name)))
+
+
+def test_several_leaves_are_replaced_as_one_after_the_other() -> None:
+    plain = catalogue.tree("engines", "jalapeno-engine")
+    texts = {"overlap": "0.25", "maturity.kimi-k2.5": "0.5", "host_step": "3 us"}
+    one_by_one = plain
+    for path, text in texts.items():
+        one_by_one = override(one_by_one, path, text)
+    assert override_all(plain, texts) == one_by_one
+    assert override_all(plain, {}) == plain
+    with pytest.raises(UnknownName, match="did you mean 'overlap'"):
+        override_all(plain, {"overlap": "0.25", "overlp": "0.5"})

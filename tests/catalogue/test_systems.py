@@ -209,12 +209,101 @@ def test_the_nearest_level_that_joins_a_group_is_chosen(name: str) -> None:
     assert system.level(system.chips).reach >= system.chips
 
 
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_system_names_an_engine_that_there_is(name: str) -> None:
+    assert catalogue.system(name).engine in catalogue.names("engines")
+
+
+@pytest.mark.parametrize("name", CHIPS)
+def test_every_chip_is_in_a_system(name: str) -> None:
+    assert name in {catalogue.system(system).chip.name for system in SYSTEMS}
+
+
+@pytest.mark.parametrize("name", [n for n in SYSTEMS if n.endswith(("-hgx", "-oam"))])
+def test_a_board_of_eight_is_joined_to_others_at_a_tenth_of_its_rate(name: str) -> None:
+    system = catalogue.system(name)
+    near, far = system.fabric.values()
+    assert (near.reach, far.reach) == (system.chips_per_tray, system.chips) == (8, system.chips)
+    assert system.chips >= 256
+    assert 0.05 < far.bandwidth / near.bandwidth < 0.15
+
+
+@pytest.mark.parametrize("name", [n for n in SYSTEMS if n.endswith("-oam")])
+def test_seven_links_of_a_mesh_make_its_rate(name: str) -> None:
+    system = catalogue.system(name)
+    link = 76.8e9 if name == "mi355x-oam" else 64e9
+    assert system.fabric["xgmi"].bandwidth == pytest.approx(7 * link)
+    assert system.facts["fabric.xgmi.bandwidth"].low == link
+
+
+def test_only_the_global_level_of_a_pod_has_rails(pod: System) -> None:
+    assert pod.fabric["global"].rails == 8
+    every = [level for n in SYSTEMS for level in catalogue.system(n).fabric.values()]
+    assert sum(level.rails > 1 for level in every) == 1
+
+
+@pytest.mark.parametrize(
+    ("level", "sides"), [("cube", (4, 4, 4)), ("block", (8, 8, 8)), ("pod", (16, 24, 24))]
+)
+def test_an_all_to_all_on_a_torus_shares_links_with_those_it_passes(
+    level: str, sides: tuple[int, int, int]
+) -> None:
+    def mean_distance(side: int) -> float:
+        return sum(min(step, side - step) for step in range(side)) / side
+
+    system = catalogue.system("tpu7x-pod")
+    x, y, z = sides
+    assert system.fabric[level].reach == x * y * z
+    share = 600e9 / sum(map(mean_distance, sides))
+    fact = system.facts[f"fabric.{level}.bandwidth"]
+    assert (fact.value if fact.low is None else fact.low) == pytest.approx(share)
+
+
+@pytest.mark.parametrize(
+    ("name", "chips", "peak", "flops"),
+    [
+        ("vera-rubin-nvl72", 72, "peak_4x4", 2.52e18),
+        ("trainium3-ultraserver", 144, "peak_8x8", 362e15),
+        ("gb300-nvl72", 72, "peak_4x4", 1.08e18),
+        ("h100-hgx", 8, "peak_8x8", 15.8e15),
+        ("mi355x-oam", 8, "peak_8x8", 40.3e15),
+        ("mi355x-oam", 128, "peak_4x4", 1.29e18),
+        ("tpu7x-pod", 9216, "peak_8x8", 42.5e18),
+    ],
+)
+def test_racks_and_boards_add_up_to_what_their_makers_say(
+    name: str, chips: int, peak: str, flops: float
+) -> None:
+    system = catalogue.system(name)
+    assert chips * getattr(system.chip.matrix, peak) == pytest.approx(flops, rel=0.01)
+    assert chips <= system.chips
+
+
+@pytest.mark.parametrize(
+    ("name", "capacity", "bandwidth"),
+    [
+        ("vera-rubin-nvl72", 20.7e12, 1.58e15),
+        ("trainium3-ultraserver", 20736 * 2**30, 705.6e12),
+        ("gb300-nvl72", 20.7e12, 576e12),
+    ],
+)
+def test_the_memory_of_racks_adds_up(name: str, capacity: float, bandwidth: float) -> None:
+    system = catalogue.system(name)
+    assert system.chips * system.chip.hbm.capacity == pytest.approx(capacity, rel=0.01)
+    assert system.chips * system.chip.hbm.bandwidth == pytest.approx(bandwidth, rel=0.01)
+
+
+def test_the_nvlink_of_a_rubin_rack_adds_up() -> None:
+    system = catalogue.system("vera-rubin-nvl72")
+    assert 72 * 2 * system.fabric["nvlink"].bandwidth == pytest.approx(260e12, rel=0.01)
+
+
 def test_beyond_the_rack_a_pod_goes_over_its_global_level(pod: System) -> None:
     assert pod.level(128) is pod.fabric["local"]
     assert pod.level(129) is pod.fabric["global"]
 
 
-@pytest.mark.parametrize("name", ["gb200-nvl72", "gb300-nvl72", "b200-hgx"])
+@pytest.mark.parametrize("name", ["gb200-nvl72", "gb300-nvl72", "b200-hgx", "b300-hgx"])
 def test_nvlink_could_sum_in_its_switches_and_was_not_seen_to(name: str) -> None:
     system = catalogue.system(name)
     assert not system.fabric["nvlink"].reduces
@@ -244,6 +333,32 @@ def test_a_tariff_is_of_a_chip_and_knows_its_tdp(name: str) -> None:
     assert tariff.tdp < tariff.all_in < 2 * tariff.tdp
 
 
+@pytest.mark.parametrize("name", CHIPS)
+def test_every_chip_has_a_tariff(name: str) -> None:
+    assert catalogue.tariff(name).system == name
+
+
+@pytest.mark.parametrize("name", catalogue.names("tariffs"))
+def test_what_nobody_published_of_a_tariff_has_a_range(name: str) -> None:
+    facts = catalogue.tariff(name).facts
+    weak = [path for path, fact in facts.items() if fact.kind >= Kind.ESTIMATED]
+    assert not [path for path in weak if facts[path].low is None or facts[path].high is None]
+
+
+@pytest.mark.parametrize("name", ["maia-200", "trainium3"])
+def test_a_price_that_nobody_knows_is_assumed_with_a_factor_of_two_either_way(name: str) -> None:
+    fact = catalogue.tariff(name).facts["price"]
+    assert isinstance(fact.value, float)
+    assert fact.kind is Kind.ASSUMED
+    assert (fact.low, fact.high) == (fact.value / 2, fact.value * 2)
+
+
+def test_a_tpu_costs_its_owner_44_percent_less_than_a_gb200() -> None:
+    fact = catalogue.tariff("tpu7x").facts["price"]
+    assert fact.kind is Kind.DERIVED
+    assert fact.value == pytest.approx(0.56 * catalogue.tariff("gb200").price, abs=0.005)
+
+
 @pytest.mark.parametrize(
     ("name", "all_in", "price"),
     [
@@ -251,6 +366,13 @@ def test_a_tariff_is_of_a_chip_and_knows_its_tdp(name: str) -> None:
         ("gb200", 1870, 2.26),
         ("gb300", 2120, 2.79),
         ("b200", 1710, 2.07),
+        ("b300", 1900, 2.52),
+        ("h100", 1370, 1.55),
+        ("h200", 1370, 1.59),
+        ("mi300x", 1390, 1.16),
+        ("mi325x", 1690, 1.32),
+        ("mi355x", 2090, 2.09),
+        ("rubin", 3300, 3.61),
     ],
 )
 def test_all_tariffs_are_of_one_table(name: str, all_in: float, price: float) -> None:

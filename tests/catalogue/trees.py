@@ -30,6 +30,7 @@ _CHIP: dict[str, Any] = {
     },
     "vector": {"peak": "0.1 TFLOP/s"},
     "hbm": {"capacity": "1 GiB", "bandwidth": "100 GB/s"},
+    "host": {"capacity": "4 GiB", "bandwidth": "10 GB/s"},
     "energy": {
         "per_flop_4x4": "1 pJ/FLOP",
         "per_flop_8x4": "1 pJ/FLOP",
@@ -55,6 +56,7 @@ def system() -> dict[str, Any]:
         "title": "Two trays of toys",
         "default": SAID,
         "chip": chip(),
+        "engine": "toy-engine",
         "chips": 4,
         "chips_per_tray": 2,
         "chips_per_rack": 4,

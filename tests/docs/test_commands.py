@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer.main
@@ -15,13 +16,15 @@ GROUP = typer.main.get_command(app)
 PAGES = (*ALL, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md")
 
 
+def options(command: Any) -> set[str]:
+    """Options of a command and of those under it."""
+    own = {option for parameter in command.params for option in parameter.opts}
+    return own.union(*(options(under) for under in getattr(command, "commands", {}).values()))
+
+
 def known() -> dict[str, set[str]]:
     """Options of each subcommand."""
-    found = getattr(GROUP, "commands", {})
-    return {
-        name: {option for parameter in command.params for option in parameter.opts}
-        for name, command in found.items()
-    }
+    return {name: options(command) for name, command in getattr(GROUP, "commands", {}).items()}
 
 
 def mentions(text: str) -> list[str]:
@@ -44,8 +47,8 @@ def test_every_option_mentioned_is_one_of_its_command(page: Path) -> None:
     for call in mentions(read(page)):
         words = call.split()
         if words[0] == "jalapeno" and words[1] in known():
-            options = {word for word in words if word.startswith("--")}
-            assert options <= known()[words[1]], call
+            given = {word for word in words if word.startswith("--")}
+            assert given <= known()[words[1]], call
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from jalapeno.catalogue import Engine, Model, System
 from jalapeno.cost import PARTS, RESOURCES, Cost, price
+from jalapeno.cost.operator import ALL_REDUCE
 from jalapeno.mapping import OUTPUTS, Plan, StepPrice
 from jalapeno.mapping.batch import DECODE, TOKENS, Rows
 from jalapeno.mapping.lower import WORKER, Placed, lower
@@ -16,14 +17,14 @@ from jalapeno.mapping.rates import Rates
 
 
 def rank_cost(placed: list[Placed], row: Rows, engine: Engine) -> Cost:
-    """What one attention rank does, on each of its chips."""
+    """What one rank does with these operators, on each of its chips."""
     cost = Cost()
     for item in placed:
-        if item.scope != WORKER:
-            pairs = row[item.pairs] if item.pairs >= 0 else 0.0
-            reads = row[item.reads] if item.reads >= 0 else 0.0
-            once = price(item.operator, row[item.rows], pairs, reads)
-            cost = cost + once * item.repeat
+        pairs = row[item.pairs] if item.pairs >= 0 else 0.0
+        reads = row[item.reads] if item.reads >= 0 else 0.0
+        collective = item.operator.numbers["family"] >= ALL_REDUCE
+        counted = reads if collective and item.reads >= 0 else row[item.rows]
+        cost = cost + price(item.operator, counted, pairs, reads) * item.repeat
     return cost + Cost.of("issue", engine.host_sequence * row[DECODE])
 
 
@@ -59,11 +60,13 @@ def step_cost(model: Model, plan: Plan, system: System, engine: Engine, rows: Ro
     if tokens == 0.0:
         return Cost()
     placed = lower(model, plan, Rates.of(system, engine, model))
-    ranks = meet([rank_cost(placed, row, engine) for row in rows])
+    # attention ranks meet at the experts; the micro-batches of a pipeline pass them one by one
+    met = [item for item in placed if item.scope == WORKER and plan.dp > 1]
+    own = [item for item in placed if item not in met]
+    ranks = meet([rank_cost(own, row, engine) for row in rows])
     experts = Cost()
-    for item in placed:
-        if item.scope == WORKER:
-            experts = experts + price(item.operator, tokens) * item.repeat
+    for item in met:
+        experts = experts + price(item.operator, tokens) * item.repeat
     rest, load = engine.issue_layer_rest, engine.issue_layer_load
     layers = model.layers * (rest / tokens + load * (1.0 - 1.0 / tokens))
     step = ranks + experts + Cost.of("issue", layers) + Cost.of("issue", engine.host_step)

@@ -31,7 +31,7 @@ from tests.mapping.worlds import (
 
 def plan(precision_of: Model | None = None, **parallel: int) -> Plan:
     precision = in_bf16() if precision_of is None else as_published(precision_of)
-    return Plan(max_running=64, max_tokens=1024, precision=precision, **parallel)
+    return replace(Plan(max_running=64, max_tokens=1024, precision=precision), **parallel)  # type: ignore[arg-type]
 
 
 # ---- weights
@@ -158,7 +158,7 @@ def test_weights_reserve_and_blocks_fill_the_memory_to_less_than_a_block(world: 
     assert 0.0 <= left - space.blocks * block < block
     assert space.block_tokens == engine.block_tokens
     assert space.weight_bytes == weight_bytes(price.model, price.plan)
-    assert (space.token_bytes, space.window_bytes) == kv_bytes(price.model, price.plan)
+    assert (space.token_bytes, space.fixed_bytes) == kv_bytes(price.model, price.plan)
 
 
 @FEW
@@ -173,18 +173,18 @@ def test_longer_sequences_never_take_fewer_blocks(world: World, tokens: int, mor
 def test_blocks_hold_the_sequence_and_its_windows(world: World, tokens: int) -> None:
     space = compiled(world).room
     block = space.block_tokens * space.token_bytes
-    needed = tokens * space.token_bytes + space.window_bytes
+    needed = tokens * space.token_bytes + space.fixed_bytes
     assert needed <= space.blocks_for(tokens) * block < needed + 2 * block
 
 
 def test_blocks_by_hand() -> None:
-    space = Room(0.0, token_bytes=100.0, window_bytes=1000.0, block_tokens=4, blocks=100)
+    space = Room(0.0, token_bytes=100.0, fixed_bytes=1000.0, block_tokens=4, blocks=100)
     # windows take two and a half blocks, so three
     assert [space.blocks_for(tokens) for tokens in (1, 4, 5, 8)] == [4, 4, 5, 5]
 
 
 def test_a_model_without_windows_takes_its_tokens_blocks() -> None:
-    space = Room(0.0, token_bytes=100.0, window_bytes=0.0, block_tokens=4, blocks=100)
+    space = Room(0.0, token_bytes=100.0, fixed_bytes=0.0, block_tokens=4, blocks=100)
     assert space.blocks_for(9) == 3
 
 
@@ -205,7 +205,8 @@ def test_weights_that_do_not_fit_say_what_is_needed_and_how_to_mend() -> None:
         room(model, tight, system, engine)
     assert str(caught.value) == (
         "deepseek-r1 under TP1 needs 365.1 GB of weights a chip and jalapeno-engine keeps back "
-        "4.295 GB; jalapeno has 231.9 GB: raise plan.tp or plan.ep, or narrow the weights' format"
+        "4.295 GB; jalapeno has 231.9 GB: raise plan.tp, plan.ep or plan.pp, or narrow the "
+        "weights' format"
     )
 
 
@@ -237,7 +238,7 @@ def test_a_request_beyond_the_context_is_refused() -> None:
 
 def test_a_request_that_no_rank_can_hold_is_refused() -> None:
     model = catalogue.model("deepseek-r1")
-    space = Room(0.0, token_bytes=1.0, window_bytes=0.0, block_tokens=64, blocks=1000)
+    space = Room(0.0, token_bytes=1.0, fixed_bytes=0.0, block_tokens=64, blocks=1000)
     check_request(space, model, 64_000)
     with pytest.raises(DoesNotFit) as caught:
         check_request(space, model, 64_001)

@@ -114,7 +114,8 @@ def test_a_step_has_room_for_a_token_of_every_sequence() -> None:
 
 def test_experts_go_to_equal_groups_of_chips() -> None:
     assert refusal(tp=8, ep=3) == (
-        "plan.ep=3 does not divide the worker's 8 chips (tp x dp); choose a divisor, such as 8"
+        "plan.ep=3 does not divide the 8 chips (tp x dp) of a worker's stage; choose a divisor, "
+        "such as 8"
     )
 
 
@@ -153,7 +154,8 @@ def test_kv_heads_are_split_or_repeated_and_nothing_between(gpt_oss: Model) -> N
 
 def test_experts_are_dealt_out_evenly(gpt_oss: Model) -> None:
     assert misfit(gpt_oss, plan(dp=3, ep=3)) == (
-        "plan.ep=3 does not divide the 128 experts of gpt-oss-120b"
+        "plan.ep=3 does not divide the 128 experts of gpt-oss-120b; plan.redundant=1 would fill "
+        "its groups"
     )
 
 
@@ -196,7 +198,10 @@ def test_a_hidden_state_is_never_cut(hidden: int) -> None:
 
 
 def test_a_worker_has_no_more_chips_than_the_system(gpt_oss: Model) -> None:
-    assert misfit(gpt_oss, plan(tp=16), "b200-hgx") == "TP16 needs 16 chips; b200-hgx has 8"
+    wide = plan(tp=8, dp=16, ep=128)
+    assert misfit(gpt_oss, wide, "gb200-nvl72") == (
+        "TP8DP16EP128 needs 128 chips; gb200-nvl72 has 72"
+    )
 
 
 # ---- taken

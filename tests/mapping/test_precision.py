@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import pytest
 
 from jalapeno import catalogue
-from jalapeno.catalogue import FORMATS
+from jalapeno.catalogue import FORMATS, Engine
 from jalapeno.errors import BadPlan
 from jalapeno.mapping import Precision
 from jalapeno.mapping.precision import operand_bits, stored_bytes
@@ -36,6 +36,7 @@ def block(width: int, scale: int, elements: int) -> float:
         ("fp8", 8.0),
         ("fp8_block", block(8, 32, 128 * 128)),
         ("bf16", 16.0),
+        ("fp32", 32.0),
     ],
 )
 def test_scales_count_as_bytes(name: str, bits: float) -> None:
@@ -44,7 +45,7 @@ def test_scales_count_as_bytes(name: str, bits: float) -> None:
 
 def test_every_format_is_known_to_this_test() -> None:
     assert set(FORMATS) == {
-        "mxfp4", "mxfp6", "mxfp8", "nvfp4", "int4", "fp8", "fp8_block", "bf16",
+        "mxfp4", "mxfp6", "mxfp8", "nvfp4", "int4", "fp8", "fp8_block", "bf16", "fp32",
     }  # fmt: skip
 
 
@@ -62,7 +63,7 @@ def test_the_engine_takes_operands_of_4_8_or_16_bits(name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_scales_add_an_eighth_at_most(name: str) -> None:
-    if name != "mxfp6":  # runs as eight bits, is stored as six
+    if name not in ("mxfp6", "fp32"):  # run as eight and sixteen bits
         assert operand_bits(name) <= stored_bytes(name) * 8 <= 1.125 * operand_bits(name)
 
 
@@ -92,45 +93,94 @@ def test_formats_are_not_guessed(wrong: str) -> None:
 # ---- as served
 
 
+def served(engine: Engine, model: str = "deepseek-r1", chip: str = "gb300") -> Precision:
+    return Precision.as_served(engine, catalogue.model(model), catalogue.chip(chip))
+
+
+def saying(activations: dict[str, str], formats: dict[str, str]) -> Engine:
+    engine = catalogue.engine("tensorrt-llm")
+    return replace(engine, activations=activations, formats=formats)
+
+
+OPERANDS = {"core": "bf16", "kv": "fp8"}
+NATIVE = catalogue.model("deepseek-r1").weights["experts"]
+
+
 @pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("engine", sorted(set(SYSTEMS.values())))
-def test_every_engine_serves_every_model_in_some_precision(model: str, engine: str) -> None:
-    formats = catalogue.engine(engine).formats
-    precision = Precision.as_served(formats, model)
-    for name in CLASSES:
-        assert getattr(precision, name) == formats[f"{model}/{name}"]
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_engine_serves_every_model_in_some_precision(model: str, system: str) -> None:
+    precision = served(catalogue.engine(SYSTEMS[system]), model, catalogue.system(system).chip.name)
+    assert all(getattr(precision, name) in FORMATS for name in CLASSES)
 
 
-def test_a_model_that_the_engine_does_not_know_needs_a_precision_of_its_own() -> None:
-    formats = catalogue.engine("tensorrt-llm").formats
+def test_weights_are_served_as_published_and_activations_as_the_engine_lets_meet_them() -> None:
+    engine = saying({NATIVE: "mxfp8", "bf16": "bf16"} | OPERANDS, {})
+    precision = served(engine)
+    published = catalogue.model("deepseek-r1").weights
+    assert {name: getattr(precision, name) for name in published} == published
+    assert (precision.experts_act, precision.attention_act) == ("mxfp8", "mxfp8")
+    assert (precision.core, precision.kv) == ("bf16", "fp8")
+
+
+def test_what_an_engine_says_of_all_models_yields_to_what_it_says_of_one() -> None:
+    engine = saying(
+        {"mxfp4": "fp8", "nvfp4": "nvfp4", NATIVE: "fp8", "bf16": "bf16"} | OPERANDS,
+        {"*/experts": "mxfp4", "deepseek-r1/experts": "nvfp4", "*/kv": "bf16"},
+    )
+    r1, k2 = served(engine), served(engine, "kimi-k2.5")
+    assert (r1.experts, r1.experts_act) == ("nvfp4", "nvfp4")
+    assert (k2.experts, k2.experts_act) == ("mxfp4", "fp8")
+    assert r1.kv == "bf16"
+
+
+def test_a_chip_may_take_other_activations() -> None:
+    rules = {NATIVE: "fp8", f"gb300/{NATIVE}": "mxfp8", "bf16": "bf16"} | OPERANDS
+    engine = saying(rules, {})
+    assert served(engine, chip="gb300").experts_act == "mxfp8"
+    assert served(engine, chip="gb200").experts_act == "fp8"
+
+
+def test_a_format_without_a_kernel_is_refused_with_those_that_have_one() -> None:
+    engine = saying({"bf16": "bf16", "mxfp4": "mxfp8"} | OPERANDS, {})
     with pytest.raises(BadPlan) as caught:
-        Precision.as_served(formats, "llama")
+        served(engine)
     assert str(caught.value) == (
-        f"the engine has no default precision for llama ({', '.join(CLASSES)} missing); "
-        "it serves deepseek-r1, gpt-oss-120b, kimi-k2.5; name a precision in the plan"
+        f"tensorrt-llm has no kernel for {NATIVE} weights, as deepseek-r1 has; it has them for "
+        "bf16, mxfp4: name a precision in the plan, or another engine"
     )
 
 
-def test_a_half_known_model_says_which_class_is_missing() -> None:
-    formats = {f"toy/{name}": "bf16" for name in CLASSES if name != "kv"}
-    with pytest.raises(BadPlan, match=r"no default precision for toy \(kv missing\)"):
-        Precision.as_served(formats, "toy")
-
-
-def test_a_model_is_not_taken_for_another_of_which_it_is_the_beginning() -> None:
-    formats = {f"deepseek-r1/{name}": "bf16" for name in CLASSES}
-    with pytest.raises(BadPlan, match="no default precision for deepseek-r "):
-        Precision.as_served(formats, "deepseek-r")
+def test_a_class_that_a_model_lacks_is_as_its_attention() -> None:
+    model = replace(
+        catalogue.model("gpt-oss-120b"),
+        weights={"experts": "mxfp4", "attention": "fp8", "head": "bf16"},
+    )
+    engine = saying({"mxfp4": "mxfp8", "fp8": "fp8", "bf16": "bf16"} | OPERANDS, {})
+    precision = Precision.as_served(engine, model, catalogue.chip("gb200"))
+    assert (precision.dense, precision.shared) == ("fp8", "fp8")
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_jalapeno_runs_experts_at_the_mixed_rate(model: str) -> None:
-    precision = Precision.as_served(catalogue.engine("jalapeno-engine").formats, model)
+    precision = served(catalogue.engine("jalapeno-engine"), model, "jalapeno")
     assert (operand_bits(precision.experts_act), operand_bits(precision.experts)) == (8, 4)
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_cached_entry_is_never_wider_than_what_the_core_computes_with(model: str) -> None:
-    for engine in SYSTEMS.values():
-        precision = Precision.as_served(catalogue.engine(engine).formats, model)
+    for system, engine in SYSTEMS.items():
+        precision = served(catalogue.engine(engine), model, catalogue.system(system).chip.name)
         assert stored_bytes(precision.kv) <= stored_bytes(precision.core)
+
+
+def test_what_the_published_runs_were_served_in() -> None:
+    jalapeno = served(catalogue.engine("jalapeno-engine"), "kimi-k2.5", "jalapeno")
+    assert (jalapeno.experts, jalapeno.attention, jalapeno.core) == ("mxfp4", "mxfp8", "mxfp8")
+    nvidia = served(catalogue.engine("tensorrt-llm"))
+    assert (nvidia.experts, nvidia.dense_act, nvidia.core) == ("nvfp4", "nvfp4", "fp8")
+    assert (nvidia.attention, nvidia.attention_act, nvidia.head, nvidia.kv) == (
+        "bf16",
+        "bf16",
+        "bf16",
+        "fp8",
+    )

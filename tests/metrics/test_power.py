@@ -14,10 +14,11 @@ from jalapeno.catalogue import Kind, Tariff
 from jalapeno.errors import UsageError
 from jalapeno.metrics import Denominator, Power, measure
 from jalapeno.metrics.power import evidence, power
+from jalapeno.metrics.sites import SiteUse
 from jalapeno.metrics.survey import Span
 from jalapeno.metrics.throughput import throughput
 from jalapeno.metrics.totals import Totals
-from jalapeno.simulation import Journal
+from jalapeno.simulation import MAIN, Journal
 from tests.metrics import journals
 from tests.metrics.journals import IDLE_WATTS, ms
 
@@ -74,7 +75,14 @@ def test_denominators_relate_as_their_watts(
     tariff = replace(TARIFF, tdp=tdp, all_in=all_in, pue=pue, price=price)
     hand = journals.two_requests()
     rates = throughput(hand.requests, hand.workers, Span(0, ms(23)))
-    watts = power(hand.scenario, Totals(joules=7.5, running=2 * ms(22)), rates, tariff)
+    use = SiteUse(
+        name=MAIN,
+        chip=hand.scenario.system.chip,
+        chips=2,
+        sums=Totals(joules=7.5, running=2 * ms(22)),
+        tariff=tariff,
+    )
+    watts = power(hand.scenario, (use,), rates)
     assert watts.package_tdp.watts_per_chip == tdp
     assert watts.facility.watts_per_chip == pytest.approx(all_in * pue)
     for one in denominators(watts):

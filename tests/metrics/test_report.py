@@ -73,6 +73,12 @@ def test_the_undefined_is_null_and_never_a_number() -> None:
         *(f"latency.token_gap_ms.{word}" for word in words),
         "latency.mean_tokens_per_s_per_user",
         "latency.median_tokens_per_s_per_user",
+        "throughput.offered_requests_per_s",  # a closed loop
+        *(
+            f"power.{end}_dollars_per_million_{tokens}"  # one source says what a Jalapeño costs
+            for end in ("low", "high")
+            for tokens in ("tokens", "output_tokens")
+        ),
         "utilisation.mean_batch",
         "pools.0.mean_batch",
     }
@@ -105,7 +111,7 @@ def test_a_report_says_of_which_scenario_it_is(run: Journal) -> None:
 UNITS = ("_ms", "_s", "_joules", "_tokens", "_chip", "_user", "_kw", "_token", "_chips")
 WITHOUT_UNITS = {
     # counts, shares and words
-    *("requests", "requests_done", "chips", "layout", "digest", "kind", "price_kind"),
+    *("requests", "requests_done", "chips", "layout", "load", "digest", "kind", "price_kind"),
     *("running", "matrix", "vector", "memory", "link", "mean_batch"),
     *("mean_kv_share", "peak_kv_share"),
 }

@@ -18,7 +18,7 @@ from jalapeno.simulation.journal import KeptSegments
 from tests.metrics import journals
 from tests.metrics.journals import ms
 
-FLEET = Fleet(np.array([2, 4]), np.array([100, 1000]), cap=500.0)
+FLEET = Fleet(np.array([2, 4]), np.array([100, 1000]), caps=np.array([500.0, 500.0]))
 
 rows = st.builds(
     journals.segment,

@@ -18,7 +18,7 @@ from jalapeno.presentation import cli
 from tests.presentation.conftest import Call
 
 PROGRAM = [sys.executable, "-m", "jalapeno.presentation.cli"]
-COMMANDS = ("list", "show", "simulate", "reproduce")
+COMMANDS = ("list", "show", "simulate", "reproduce", "system")
 
 
 def run(

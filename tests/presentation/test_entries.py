@@ -56,7 +56,7 @@ def test_words_without_evidence_are_lines_too() -> None:
 
 
 def test_keys_that_hold_dots_are_found() -> None:
-    lines = find("jalapeno-engine", None, {}).lines
+    lines = find("tensorrt-llm", None, {}).lines
     dotted = [path for path in lines if path.startswith("formats.kimi-k2.5/")]
     assert dotted
     assert all(isinstance(lines[path], str) for path in dotted)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from jalapeno.cost import PARTS, RESOURCES
 from jalapeno.mapping.batch import Item, batch_row
-from jalapeno.simulation import ClosedLoop, Poisson, Role, Scenario
+from jalapeno.simulation import ClosedLoop, Gamma, Poisson, Role, Scenario, TraceTimes
 from tests.simulation.reference_seats import (
     ARRIVES,
     CACHE_IS_COPIED,
@@ -46,8 +46,8 @@ class Reference(WaitingRoom):
             case ClosedLoop(concurrency=concurrency):
                 for _ in range(concurrency):
                     self.send_next(0)
-            case Poisson() as poisson:
-                for time in poisson.times(len(self.requests), self.scenario.seed).tolist():
+            case Poisson() | Gamma() | TraceTimes() as stream:
+                for time in stream.times(len(self.requests), self.scenario.seed).tolist():
                     self.send_next(time)
         while self.agenda:
             self.now, event, number = self.agenda.pop(0)

@@ -184,7 +184,7 @@ class Pool:
         """How long the cache of *request* takes to the host or from it."""
         rate, room = self.site.system.chip.host.bandwidth, self.price.room
         each = round(room.token_bytes / rate * 1e15)
-        return round(room.window_bytes / rate * 1e12) + request.tokens * each // 1000
+        return round(room.fixed_bytes / rate * 1e12) + request.tokens * each // 1000
 
 
 @dataclass

@@ -15,6 +15,7 @@ from jalapeno.mapping import Plan, Precision
 from jalapeno.mapping.memory import kv_bytes, weight_bytes
 from jalapeno.simulation import (
     ClosedLoop,
+    Gamma,
     Lengths,
     Poisson,
     Pool,
@@ -195,6 +196,7 @@ def traffics(draw: st.DrawFn) -> Traffic:
         st.one_of(
             st.builds(ClosedLoop, concurrency=st.integers(1, 12)),
             st.builds(Poisson, rate=st.sampled_from((0.5, 5.0, 50.0, 500.0, 1e6))),
+            st.builds(Gamma, rate=st.sampled_from((5.0, 50.0)), cv=st.sampled_from((0.0, 4.0))),
         )
     )
     return Traffic(lengths=lengths, arrivals=arrivals, requests=draw(st.integers(1, 25)))
@@ -216,7 +218,8 @@ def scenes(draw: st.DrawFn) -> Scene:
     block_tokens = draw(st.sampled_from((1, 3, 16, 64)))
     blocks: int | None = None
     if draw(st.booleans(), label="little memory"):
-        needed = blocks_needed(traffic.lengths.isl + traffic.lengths.osl, block_tokens)
+        prompts, outputs = traffic.lengths.draw(traffic.requests)
+        needed = blocks_needed(int((prompts + outputs).max()), block_tokens)
         blocks = needed + draw(st.integers(0, 2 * needed), label="blocks to spare")
     return Scene(
         model=model,

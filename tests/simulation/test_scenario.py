@@ -413,7 +413,7 @@ def test_what_is_unknown_is_named(path: str) -> None:
 
 
 def test_arrivals_of_an_unknown_kind_name_those_there_are() -> None:
-    message = r"^scenario: arrivals of kind 'bursts'; there are closed_loop, poisson$"
+    message = r"^scenario: arrivals of kind 'bursts'; there are closed_loop, poisson, gamma, trace$"
     with pytest.raises(BadScenario, match=message):
         from_json(changed("traffic/arrivals/kind", "bursts"))
 

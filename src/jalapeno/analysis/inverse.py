@@ -22,7 +22,7 @@ from jalapeno.analysis.reproduction import Comparison, LeftOut, Number
 from jalapeno.catalogue import Engine
 from jalapeno.mapping import Load, compile_price
 from jalapeno.mapping.estimate import estimate_unified
-from jalapeno.simulation.traffic import ClosedLoop
+from jalapeno.simulation.arrivals import ClosedLoop
 
 Floats = npt.NDArray[np.float64]
 

@@ -25,8 +25,12 @@ from jalapeno.catalogue.entries import (
 )
 from jalapeno.catalogue.facts import weakest
 from jalapeno.catalogue.formats import FORMATS
-from jalapeno.catalogue.override import override, paths
+from jalapeno.catalogue.huggingface import ARCHITECTURES, model_tree
+from jalapeno.catalogue.huggingface_fields import read_config
+from jalapeno.catalogue.override import override, override_all, paths
+from jalapeno.catalogue.own import shelf_of, whole
 from jalapeno.catalogue.schema import (
+    NO_EXPERTS,
     Alternative,
     Chip,
     Claim,
@@ -53,11 +57,22 @@ from jalapeno.catalogue.schema import (
     Vector,
     Workers,
 )
-from jalapeno.catalogue.shelf import SHELVES, names, row_names, tables, tree
+from jalapeno.catalogue.shelf import (
+    SHELVES,
+    is_file,
+    names,
+    parse_toml,
+    row_names,
+    tables,
+    tree,
+)
+from jalapeno.catalogue.toml_text import toml_text
 
 __all__ = [
+    "ARCHITECTURES",
     "CLASSES",
     "FORMATS",
+    "NO_EXPERTS",
     "OPERANDS",
     "SHELVES",
     "WEIGHTS",
@@ -92,21 +107,29 @@ __all__ = [
     "claim_of",
     "engine",
     "engine_of",
+    "is_file",
     "model",
     "model_of",
+    "model_tree",
     "names",
     "override",
+    "override_all",
+    "parse_toml",
     "paths",
+    "read_config",
     "row",
     "row_names",
     "row_of",
     "rows",
+    "shelf_of",
     "system",
     "system_of",
     "tables",
     "tariff",
     "tariff_of",
+    "toml_text",
     "tree",
     "weakest",
     "weight_classes",
+    "whole",
 ]

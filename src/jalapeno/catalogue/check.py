@@ -106,7 +106,8 @@ def check_chip(chip: Chip, where: str) -> None:
 
 
 def check_system(system: System, where: str) -> None:
-    """Raise :class:`BadFact` where levels are not in order of reach, or do not span the system."""
+    """Raise :class:`BadFact` where levels are not in order of reach, do not span the system, or
+    have rails that no level below could lead to."""
     check_chip(system.chip, f"{where}: chip")
     reaches = [level.reach for level in system.fabric.values()]
     if not reaches or reaches != sorted(set(reaches)):
@@ -115,6 +116,13 @@ def check_system(system: System, where: str) -> None:
         raise BadFact(
             f"{where}: fabric: the last level reaches {reaches[-1]} of {system.chips} chips"
         )
+    below = [1, *reaches]
+    for (name, level), reach in zip(system.fabric.items(), below, strict=False):
+        if reach % level.rails:
+            raise BadFact(
+                f"{where}: fabric.{name}.rails: {level.rails} rails must divide what the level "
+                f"below joins, {reach}"
+            )
 
 
 def check_model(model: Model, where: str) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
+from typing import Any, TypeVar
 
 from jalapeno.catalogue import shelf
 from jalapeno.catalogue.build import build
@@ -19,6 +19,18 @@ from jalapeno.catalogue.check import (
 from jalapeno.catalogue.schema import Chip, Claim, Engine, Model, Row, System, Tariff
 
 Tree = Mapping[str, Any]
+Entry = TypeVar("Entry")
+
+
+def _kept(read: Callable[[str], Entry]) -> Callable[[str], Entry]:
+    """*read*, once for each entry of the catalogue; a user's file is read anew, for it changes."""
+    once = cache(read)
+
+    @wraps(read)
+    def entry(name: str) -> Entry:
+        return read(name) if shelf.is_file(name) else once(name)
+
+    return entry
 
 
 def chip_of(tree: Tree) -> Chip:
@@ -81,43 +93,43 @@ def row_of(tree: Tree) -> Row:
     return row
 
 
-@cache
+@_kept
 def chip(name: str) -> Chip:
     """Return the chip called *name*; :class:`UnknownName` lists the nearest and all."""
     return chip_of(shelf.tree("chips", name))
 
 
-@cache
+@_kept
 def system(name: str) -> System:
     """Return the system called *name*."""
     return system_of(shelf.tree("systems", name))
 
 
-@cache
+@_kept
 def model(name: str) -> Model:
     """Return the model called *name*."""
     return model_of(shelf.tree("models", name))
 
 
-@cache
+@_kept
 def engine(name: str) -> Engine:
     """Return the engine called *name*."""
     return engine_of(shelf.tree("engines", name))
 
 
-@cache
+@_kept
 def tariff(name: str) -> Tariff:
     """Return the tariff called *name*."""
     return tariff_of(shelf.tree("tariffs", name))
 
 
-@cache
+@_kept
 def claim(name: str) -> Claim:
     """Return the published comparison called *name*."""
     return claim_of(shelf.tree("claims", name))
 
 
-@cache
+@_kept
 def row(name: str) -> Row:
     """Return the measured row called *name*."""
     return row_of(shelf.tree("references", name))

@@ -59,7 +59,7 @@ def fact(leaf: Any, unit: str | None, whole: bool, defaults: Mapping[str, str]) 
         as_of=_date(said.get("as_of", "")),
         low=low,
         high=high,
-        alternatives=tuple(_alternative(a, unit, whole) for a in table.get("alternatives", ())),
+        alternatives=_alternatives(table.get("alternatives", ()), unit, whole),
         overridden=table.get("overridden", False) is True,
     )
 
@@ -107,6 +107,12 @@ def _bound(raw: Any, unit: str | None, whole: bool) -> float | None:
     if unit is None:
         raise BadFact("a word has no low or high")
     return float(number(raw, unit, whole))
+
+
+def _alternatives(raw: Any, unit: str | None, whole: bool) -> tuple[Alternative, ...]:
+    if not isinstance(raw, list | tuple):
+        raise BadFact(f"alternatives: expected a list, got {raw!r}")
+    return tuple(_alternative(each, unit, whole) for each in raw)
 
 
 def _alternative(raw: Any, unit: str | None, whole: bool) -> Alternative:

@@ -22,15 +22,21 @@ def override(tree: Mapping[str, Any], path: str, text: str) -> Tree:
     Raises :class:`UnknownName` (nearest and all) for a path that is not there, and
     :class:`BadFact` where the leaf is a truth value and *text* is not "true" or "false".
     """
+    return override_all(tree, {path: text})
+
+
+def override_all(tree: Mapping[str, Any], texts: Mapping[str, str]) -> Tree:
+    """Return a copy of *tree* in which each path of *texts* is its text: see :func:`override`."""
     leaves = {".".join(place): place for place in _leaves(tree, ())}
-    if path not in leaves:
-        raise unknown_name("fact", path, leaves)
     changed: Tree = copy.deepcopy(dict(tree))
-    table: Any = changed
-    *above, last = leaves[path]
-    for key in above:
-        table = table[key]
-    table[last] = _leaf(table[last], path, text)
+    for path, text in texts.items():
+        if path not in leaves:
+            raise unknown_name("fact", path, leaves)
+        table: Any = changed
+        *above, last = leaves[path]
+        for key in above:
+            table = table[key]
+        table[last] = _leaf(table[last], path, text)
     return changed
 
 

@@ -199,6 +199,16 @@ class System:
     """Level name to level, in order of reach."""
     facts: Facts = field(default_factory=dict, compare=False)
 
+    @property
+    def nearest(self) -> Level:
+        """The level that a chip reaches first."""
+        return next(iter(self.fabric.values()))
+
+    def beyond(self, group: int) -> Level:
+        """The level above the nearest that joins *group* chips; the last where none does."""
+        levels = list(self.fabric.values())[1:]
+        return next((level for level in levels if level.reach >= group), levels[-1])
+
     def level(self, group: int) -> Level:
         """The nearest level that joins *group* chips; the last level is the whole system's."""
         for level in self.fabric.values():

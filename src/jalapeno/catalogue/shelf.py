@@ -7,12 +7,14 @@ in place of its name, so that a scenario can store the tree and be read without 
 from __future__ import annotations
 
 import copy
+import os
 import tomllib
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from jalapeno.errors import BadFact, unknown_name
+from jalapeno.errors import BadFact, UnknownName, unknown_name
 
 Tree = dict[str, Any]
 """Raw entry: TOML tables, strings, numbers and booleans."""
@@ -28,6 +30,9 @@ SHELVES: tuple[str, ...] = (
 )
 """What the catalogue holds, in the order in which one thing needs another."""
 
+FROM_FILES: tuple[str, ...] = ("chips", "systems", "models", "engines", "tariffs")
+"""Shelves whose entries may be files of the user's own."""
+
 
 def parse_toml(text: str, where: str) -> Tree:
     """Return the table written in *text*; *where* (``"chips/b200"``) begins the message.
@@ -36,7 +41,7 @@ def parse_toml(text: str, where: str) -> Tree:
     """
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also integers and nests too large for Python
         raise BadFact(f"{where}: not TOML: {error}") from error
 
 
@@ -56,15 +61,25 @@ def tables() -> tuple[str, ...]:
 def tree(shelf: str, name: str) -> Tree:
     """Return the raw tree of the entry *name*, a copy that the caller may change.
 
-    Raises :class:`UnknownName` where there is no such shelf or entry.
+    *name* may be a TOML file of the user's own (:func:`is_file`).  Raises :class:`UnknownName`
+    where there is no such shelf, entry or file, :class:`BadFact` where the file is no TOML.
     """
-    entries = _entries(_shelf(shelf))
+    if _shelf(shelf) in FROM_FILES and is_file(name):
+        return _from_file(shelf, Path(name))
+    entries = _entries(shelf)
     if name not in entries:
         raise unknown_name(_singular(shelf), name, entries)
     found: Tree = copy.deepcopy(entries[name])
     if shelf == "systems":
         found["chip"] = tree("chips", found.get("chip", ""))
     return found
+
+
+def is_file(name: str) -> bool:
+    """Whether *name* is a TOML file, not an entry: it ends so, and has a folder or exists."""
+    if not name.endswith(".toml"):
+        return False
+    return "/" in name or os.sep in name or Path(name).is_file()
 
 
 def row_names(table: str) -> tuple[str, ...]:
@@ -85,6 +100,27 @@ def _shelf(shelf: str) -> str:
 
 def _singular(shelf: str) -> str:
     return "reference row" if shelf == "references" else shelf.removesuffix("s")
+
+
+def _from_file(shelf: str, path: Path) -> Tree:
+    """The tree in a user's file; chip and engine of a system may be files, from its folder on."""
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError as error:
+        known = ", ".join(names(shelf))
+        raise UnknownName(f"no file {path}; {shelf} without a file are {known}") from error
+    except (OSError, ValueError) as error:  # ValueError: not UTF-8, or no path at all
+        said = error.strerror if isinstance(error, OSError) else error
+        raise BadFact(f"{path}: cannot be read: {said}") from error
+    found = parse_toml(text, str(path))
+    if shelf == "systems":
+        for key in ("chip", "engine"):
+            named = found.get(key)
+            if isinstance(named, str) and named.endswith(".toml"):
+                found[key] = str(path.parent / named)
+        if isinstance(found.get("chip"), str):
+            found["chip"] = tree("chips", found["chip"])
+    return found
 
 
 @cache

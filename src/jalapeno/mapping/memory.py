@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 from jalapeno.catalogue import Engine, Gqa, Mla, Model, System
 from jalapeno.errors import DoesNotFit
-from jalapeno.mapping.parameters import kv_elements, parameters
+from jalapeno.mapping.parameters import (
+    index_bytes,
+    index_parameters,
+    kv_elements,
+    linear_parameters,
+    parameters,
+    state_bytes,
+)
 from jalapeno.mapping.plan import Plan
 from jalapeno.mapping.precision import stored_bytes
 from jalapeno.units import render
@@ -15,75 +22,92 @@ from jalapeno.units import render
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """KV cache of one attention rank, counted on each of its chips alike."""
+    """KV cache of one rank, counted on each of its chips alike.
+
+    In a pipeline each chip has a share of the layers of all micro-batches: as much as all layers
+    of one, so a micro-batch is counted as if its chips had all layers to themselves.
+    """
 
     weight_bytes: float
     """Weights on one chip."""
     token_bytes: float
-    """KV bytes a token adds on one chip (window layers aside)."""
-    window_bytes: float
-    """KV bytes a sequence holds on one chip in window layers, at the most."""
+    """Bytes a token adds on one chip: KV cache (window layers aside) and indexer keys."""
+    fixed_bytes: float
+    """Bytes a sequence holds on one chip whatever its length: windows, when full, and recurrent
+    states."""
     block_tokens: int
     blocks: int
     """Blocks a rank has."""
 
     def blocks_for(self, tokens: int) -> int:
-        """Blocks that a sequence of *tokens* tokens takes, its windows included."""
-        window = math.ceil(self.window_bytes / (self.block_tokens * self.token_bytes))
-        return -(-tokens // self.block_tokens) + window
+        """Blocks that a sequence of *tokens* tokens takes, windows and states included."""
+        fixed = math.ceil(self.fixed_bytes / (self.block_tokens * self.token_bytes))
+        return -(-tokens // self.block_tokens) + fixed
 
 
 def attention_weights(model: Model, plan: Plan) -> float:
-    """Attention weights on one chip: heads are cut, latent projections and a last KV head not."""
+    """Attention weights of all layers on one chip: heads are cut; latent projections, indexers
+    and a last KV head are not."""
+    layers = model.cached_layers
+    linear = (
+        model.linear.layers * linear_parameters(model.hidden, model.linear) if model.linear else 0
+    )
     match model.attention:
-        case Gqa(heads=heads, kv_heads=kv_heads, head_dim=dim):
+        case Gqa(heads=heads, kv_heads=kv_heads, head_dim=dim, gated=gated):
             queries, keys = heads // plan.tp, max(1, kv_heads // plan.tp)
-            return model.layers * 2.0 * model.hidden * dim * (queries + keys)
+            wide = (3 if gated else 2) * queries + 2 * keys
+            return layers * model.hidden * dim * wide + linear / plan.tp
         case Mla() as mla:
-            whole = model.layers * model.hidden * (mla.q_rank + mla.kv_rank + mla.rope_dim)
+            whole = layers * model.hidden * (mla.q_rank + mla.kv_rank + mla.rope_dim)
+            if mla.index:
+                whole += mla.index.layers * index_parameters(model, mla.q_rank, mla.index)
             return whole + (parameters(model).attention - whole) / plan.tp
 
 
 def weight_bytes(model: Model, plan: Plan) -> float:
     """Bytes of weights on one chip: experts over all chips, the rest over the rank's.
 
-    The router is whole on every chip.
+    The router is whole on every chip, and shared experts where the plan says so.  Of a pipeline
+    the stage with most is meant: layers over stages, rounded up, and one of embedding and head.
     """
     count, prec = parameters(model), plan.precision
-    cut = (
-        count.shared * stored_bytes(prec.shared)
-        + count.dense * stored_bytes(prec.dense)
-        + 2 * count.head * stored_bytes(prec.head)
-    )
-    return (
-        count.experts * stored_bytes(prec.experts) / plan.chips
-        + cut / plan.tp
+    copies = 1.0 + plan.redundant / model.moe.experts if plan.redundant else 1.0
+    layers = (
+        count.experts * copies * stored_bytes(prec.experts) / (plan.tp * plan.dp)
+        + count.shared * stored_bytes(prec.shared) / (1 if plan.whole_shared else plan.tp)
+        + count.dense * stored_bytes(prec.dense) / plan.tp
         + attention_weights(model, plan) * stored_bytes(prec.attention)
         + count.router * stored_bytes("bf16")
     )
+    ends = count.head + (count.embedding if plan.pp == 1 else 0)
+    most = math.ceil(model.layers / plan.pp) / model.layers
+    return layers * most + ends * stored_bytes(prec.head) / plan.tp
 
 
 def kv_bytes(model: Model, plan: Plan) -> tuple[float, float]:
-    """(bytes a token adds on one chip, bytes a sequence holds in windows on one chip)."""
+    """(bytes a token adds on one chip, bytes a sequence holds there whatever its length)."""
     element = stored_bytes(plan.precision.kv)
-    growing, windows = kv_elements(model, plan.tp)
-    return growing * element, windows * element
+    growing, windows = kv_elements(model, plan.tp, plan.cp)
+    return (
+        growing * element + index_bytes(model, plan.cp),
+        windows * element + state_bytes(model, plan.tp),
+    )
 
 
 def room(model: Model, plan: Plan, system: System, engine: Engine) -> Room:
     """The KV cache that is left beside the weights, or :class:`DoesNotFit` with the mend."""
     weights = weight_bytes(model, plan)
-    token, window = kv_bytes(model, plan)
+    token, fixed = kv_bytes(model, plan)
     free = system.chip.hbm.capacity - engine.memory_reserve - weights
     blocks = int(free // (engine.block_tokens * token))
     if blocks < 1:
         raise DoesNotFit(
             f"{model.name} under {plan.label} needs {render(weights, 'B')} of weights a chip and "
             f"{engine.name} keeps back {render(engine.memory_reserve, 'B')}; {system.chip.name} "
-            f"has {render(system.chip.hbm.capacity, 'B')}: raise plan.tp or plan.ep, or narrow the "
-            "weights' format"
+            f"has {render(system.chip.hbm.capacity, 'B')}: raise plan.tp, plan.ep "
+            "or plan.pp, or narrow the weights' format"
         )
-    return Room(weights, token, window, engine.block_tokens, blocks)
+    return Room(weights, token, fixed, engine.block_tokens, blocks)
 
 
 def check_request(space: Room, model: Model, tokens: int) -> None:

@@ -121,8 +121,64 @@ class Plan:
         return f"DEP{self.dp}" if self.tp == 1 else f"TP{self.tp}DP{self.dp}EP{self.ep}"
 
 
+def domains(plan: Plan, system: System) -> int:
+    """Domains of the nearest fabric level of *system* that a worker of *plan* is laid over.
+
+    As few as hold its ranks evenly, and at least ``plan.spread``; 1 where a single rank is already
+    larger than a domain, for then all of it is joined by the next level.
+    """
+    reach = system.nearest.reach
+    if plan.tp > reach:
+        return 1
+    fitting = (
+        count
+        for count in range(plan.spread, plan.ranks + 1)
+        if plan.ranks % count == 0 and plan.chips // count <= reach
+    )
+    return next(fitting)
+
+
 def check_plan(plan: Plan, model: Model, system: System) -> None:
     """Raise :class:`BadPlan` where *plan* does not divide *model* or does not fit in *system*."""
+    _check_heads(plan, model)
+    held = model.moe.experts + plan.redundant
+    if held % plan.ep:
+        raise BadPlan(
+            f"plan.ep={plan.ep} does not divide the {model.moe.experts} experts of {model.name}"
+            + (f" and {plan.redundant} redundant ones" if plan.redundant else "")
+            + (
+                f"; plan.redundant={-held % plan.ep + plan.redundant} would fill its groups"
+                if model.moe.experts
+                else ""
+            )
+        )
+    if not model.moe.experts and (plan.ep > 1 or plan.redundant or plan.whole_shared):
+        raise BadPlan(
+            f"{model.name} has no experts: let plan.ep be 1, plan.redundant 0 and "
+            "plan.whole_shared false"
+        )
+    cut = plan.tp * plan.dp // plan.ep
+    shared = 0 if plan.whole_shared else model.moe.shared * model.moe.width
+    widths = (model.dense_width, shared)
+    if model.moe.width % cut or any(width % plan.tp for width in widths):
+        raise BadPlan(
+            f"{plan.label} cuts an expert of width {model.moe.width} into {cut}, and FFNs of width "
+            f"{', '.join(str(width) for width in widths)} into {plan.tp}: not whole; raise plan.ep "
+            "or lower plan.tp"
+        )
+    if plan.pp > model.layers:
+        raise BadPlan(f"plan.pp={plan.pp} stages for the {model.layers} layers of {model.name}")
+    if plan.spread > 1 and len(system.fabric) == 1:
+        raise BadPlan(
+            f"plan.spread={plan.spread}: {system.name} has a single fabric level, "
+            "all of one domain; let it be 1"
+        )
+    if plan.chips > system.chips:
+        raise BadPlan(f"{plan.label} needs {plan.chips} chips; {system.name} has {system.chips}")
+
+
+def _check_heads(plan: Plan, model: Model) -> None:
+    """Raise :class:`BadPlan` where the heads do not come out whole on a chip."""
     heads = model.attention.heads
     if heads % plan.tp:
         raise BadPlan(
@@ -130,22 +186,16 @@ def check_plan(plan: Plan, model: Model, system: System) -> None:
         )
     if isinstance(model.attention, Gqa):
         kv_heads = model.attention.kv_heads
-        if kv_heads % plan.tp and plan.tp % kv_heads:
-            raise BadPlan(
-                f"plan.tp={plan.tp} neither divides nor is divided by the {kv_heads} KV heads "
-                f"of {model.name}"
-            )
-    if model.moe.experts % plan.ep:
-        raise BadPlan(
-            f"plan.ep={plan.ep} does not divide the {model.moe.experts} experts of {model.name}"
-        )
-    cut = plan.chips // plan.ep
-    widths = (model.dense_width, model.moe.shared * model.moe.width)
-    if model.moe.width % cut or any(width % plan.tp for width in widths):
-        raise BadPlan(
-            f"{plan.label} cuts an expert of width {model.moe.width} into {cut}, and FFNs of width "
-            f"{', '.join(str(width) for width in widths)} into {plan.tp}: not whole; raise plan.ep "
-            "or lower plan.tp"
-        )
-    if plan.chips > system.chips:
-        raise BadPlan(f"{plan.label} needs {plan.chips} chips; {system.name} has {system.chips}")
+        for chips, what in ((plan.tp, "plan.tp"), (plan.tp // plan.cp, "plan.tp / plan.cp")):
+            if kv_heads % chips and chips % kv_heads:
+                raise BadPlan(
+                    f"{what}={chips} neither divides nor is divided by the {kv_heads} KV heads "
+                    f"of {model.name}"
+                )
+    if model.linear:
+        for count in (model.linear.key_heads, model.linear.value_heads):
+            if count % plan.tp:
+                raise BadPlan(
+                    f"plan.tp={plan.tp} does not divide the {count} heads of the linear layers "
+                    f"of {model.name}"
+                )

@@ -18,13 +18,17 @@ from jalapeno.cost.operator import (
     ABSORBED_PAIR,
     ALL_REDUCE,
     BYTES_READ,
+    EXPOSED,
     FAMILY,
     FLOPS_PAIR,
     FLOPS_READ,
     ISSUE,
     JOULES_BYTE,
     JOULES_FLOP,
+    JOULES_LINK,
     JOULES_VECTOR,
+    LINK_RATE,
+    LINK_ROW,
     USEFUL_PAIR,
     VECTOR_PAIR,
     compute_seconds,
@@ -154,6 +158,8 @@ def add_attention(
     repeat, queries = float(place[0]), row[place[1]]
     if queries <= 0.0:
         return FOREVER
+    if op[FAMILY] >= ALL_REDUCE:
+        return add_gather(op, repeat, row[place[3]], grow[place[3]], first, slope)
     matrix, vector, memory, _, _, _, joules = compute_seconds(
         op, queries, row[place[2]], row[place[3]]
     )
@@ -168,6 +174,23 @@ def add_attention(
         first[MATRIX if matrix == top else VECTOR if vector == top else MEMORY] += repeat * top
         return 1 if more_pairs > 0.0 else FOREVER
     return add_growth(op, repeat, (matrix, vector, memory), more_pairs, more_reads, first, slope)
+
+
+@inlined
+def add_gather(
+    op: Array, repeat: float, reads: float, more: float, first: Array, slope: Array
+) -> int:
+    """Add a collective whose size is the KV entries read, and how it grows with *more* a step."""
+    _, _, _, link, exposed, _, joules = operator_seconds(op, reads, 0.0, 0.0)
+    grown = more * op[LINK_ROW]
+    first[BUSY + 3] += repeat * link
+    first[COMMUNICATION] += repeat * exposed
+    first[ISSUED] += repeat * op[ISSUE]
+    first[JOULES] += repeat * joules
+    slope[BUSY + 3] += repeat * grown / op[LINK_RATE]
+    slope[COMMUNICATION] += repeat * grown / op[LINK_RATE] * op[EXPOSED]
+    slope[JOULES] += repeat * grown * op[JOULES_LINK]
+    return FOREVER
 
 
 @inlined

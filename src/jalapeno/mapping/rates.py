@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jalapeno.catalogue import Engine, Kind, Model, System
+from jalapeno.mapping.plan import Plan, domains
 from jalapeno.mapping.precision import operand_bits
 
 
@@ -69,4 +70,33 @@ class Rates:
             "fused": 1.0 if level.reduces else 0.0,
             "exposed": 1.0 - self.engine.overlap,
             "joules_link": self.system.chip.energy.per_link_byte,
+        }
+
+    def domains(self, plan: Plan) -> int:
+        """Domains of the nearest fabric level that a worker of *plan* is laid over."""
+        return domains(plan, self.system)
+
+    def exchange(self, plan: Plan, latency: float) -> dict[str, float]:
+        """Numbers of an all-to-all among the chips of a stage, wherever they lie.
+
+        Within one domain it is :meth:`link`.  Over several, every chip sends to all others alike,
+        ``(m - 1) / (n - 1)`` of it inside its domain of m of the n chips and the rest over the
+        next level; where that is rail-only, all but one in ``rails`` of the rest takes a hop inside
+        first, and shares the port.  Both levels work at once, so the slower of the two sets the
+        rate.
+        """
+        chips = plan.tp * plan.dp
+        spread = self.domains(plan)
+        numbers = self.link(chips, latency)
+        if spread == 1:
+            return numbers
+        near, far = self.system.nearest, self.system.beyond(chips)
+        inside = (chips / spread - 1.0) / (chips - 1.0)
+        outside = 1.0 - inside
+        detour = outside * (1.0 - 1.0 / far.rails)
+        slower = max((inside + detour) / near.bandwidth, outside / far.bandwidth)
+        return numbers | {
+            "latency": latency + far.latency + (near.latency if far.rails > 1 else 0.0),
+            "link_rate": self.engine.link_efficiency / slower,
+            "joules_link": self.system.chip.energy.per_link_byte * (1.0 + detour),
         }

@@ -11,7 +11,7 @@ from jalapeno.metrics.audit import Check, audit, require
 from jalapeno.metrics.distribution import Distribution
 from jalapeno.metrics.latency import Latency
 from jalapeno.metrics.measure import measure
-from jalapeno.metrics.power import Denominator, Power
+from jalapeno.metrics.power import Denominator, Power, SitePower
 from jalapeno.metrics.report import Report
 from jalapeno.metrics.throughput import Throughput
 from jalapeno.metrics.utilisation import Utilisation
@@ -26,6 +26,7 @@ __all__ = [
     "Latency",
     "Power",
     "Report",
+    "SitePower",
     "Throughput",
     "Utilisation",
     "attribute",

@@ -2,43 +2,56 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 import polars as pl
 
-from jalapeno import catalogue
+from jalapeno.catalogue import Tariff
 from jalapeno.metrics.attribution import attribute
 from jalapeno.metrics.audit import audit, finished
 from jalapeno.metrics.latency import latency
 from jalapeno.metrics.power import evidence, power
 from jalapeno.metrics.report import Report
+from jalapeno.metrics.sites import site_uses, tariffs_for
 from jalapeno.metrics.survey import Survey, span, survey
-from jalapeno.metrics.throughput import throughput
+from jalapeno.metrics.throughput import offered_rate, throughput
 from jalapeno.metrics.utilisation import Utilisation, utilisation
-from jalapeno.simulation import Journal
+from jalapeno.simulation import ClosedLoop, Journal
 
 
-def measure(journal: Journal, tariff: catalogue.Tariff | None = None) -> Report:
-    """Measure *journal* at *tariff*; without one, at the catalogue's for the scenario's chip.
+def measure(
+    journal: Journal,
+    tariff: Tariff | None = None,
+    tariffs: Mapping[str, Tariff] | None = None,
+) -> Report:
+    """Measure *journal* at *tariff*, or *tariffs* by chip name; else at the catalogue's.
+
+    Each chip is counted at a tariff of its own.
 
     The journal of a run that was stopped is measured over the requests that are done and the
     segments that have ended; its checks say that it is not whole.  Raises :class:`UnknownName`
-    where the catalogue has no tariff for the chip, :class:`UsageError` where *tariff* is another
+    where the catalogue has no tariff for a chip, :class:`UsageError` where a tariff is another
     chip's.
     """
     scenario = journal.scenario
-    if tariff is None:
-        tariff = catalogue.tariff(scenario.system.chip.name)
+    prices = tariffs_for(scenario, tariff, tariffs)
     done, found = finished(journal.requests), survey(journal)
     window = span(journal.requests, found.last_end)
-    rates = throughput(done, journal.workers, window)
+    arrivals = scenario.traffic.arrivals
+    offered = math.nan if isinstance(arrivals, ClosedLoop) else offered_rate(journal.requests)
+    rates = throughput(done, journal.workers, window, offered)
+    uses = site_uses(scenario, journal.workers, found, prices)
     return Report(
         layout=scenario.label,
+        load=arrivals.label,
         digest=scenario.digest,
         kind=evidence(scenario),
         requests=len(journal.requests),
         requests_done=len(done),
         latency=latency(done, found.gaps_ms),
         throughput=rates,
-        power=power(scenario, found.together, rates, tariff),
+        power=power(scenario, uses, rates),
         utilisation=utilisation(found.together, rates.chips, rates.duration_s),
         pools=_by_pool(found, journal.workers, rates.duration_s),
         attribution=attribute(done),

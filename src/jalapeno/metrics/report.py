@@ -22,6 +22,8 @@ class Report:
 
     layout: str
     """Pools in short: ``P 1xTP1 + D 5xTEP4``."""
+    load: str
+    """How requests were sent: ``closed loop, 64 in flight``, or an open loop at which rate."""
     digest: str
     """Of the scenario."""
     kind: Kind

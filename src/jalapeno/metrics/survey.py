@@ -38,13 +38,14 @@ class Survey:
 
 def survey(journal: Journal) -> Survey:
     """Read all segments of *journal*, and again where the token gaps' percentiles need it."""
-    workers = journal.workers
+    workers, scenario = journal.workers, journal.scenario
+    caps = np.array([scenario.site(pool).system.chip.power.cap for pool in scenario.pools])
     fleet = Fleet(
         workers["chips"].to_numpy(),
         workers["blocks"].to_numpy(),
-        journal.scenario.system.chip.power.cap,
+        caps[workers["pool"].to_numpy()],
     )
-    sums = [Totals() for _ in journal.scenario.pools]
+    sums = [Totals() for _ in scenario.pools]
     coarse, overlap = octaves(), 0
     last_end = np.zeros(len(workers), dtype=np.int64)
     for pool, batch in batches(journal):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from jalapeno.metrics.distribution import ratio
@@ -22,6 +24,10 @@ class Throughput:
 
     duration_s: float
     requests_per_s: float
+    """Requests done, over the whole run."""
+    offered_requests_per_s: float
+    """Open loop: requests sent, from the first to the last, whether or not the system keeps up.
+    NaN for a closed loop, which offers what is done."""
     prompt_tokens: int
     output_tokens: int
     chips: int
@@ -41,8 +47,13 @@ class Throughput:
         return self.prompt_tokens + self.output_tokens
 
 
-def throughput(done: pl.DataFrame, workers: pl.DataFrame, window: Span) -> Throughput:
-    """Rates of the requests that are *done* over the *window* and these *workers*."""
+def throughput(
+    done: pl.DataFrame, workers: pl.DataFrame, window: Span, offered: float = math.nan
+) -> Throughput:
+    """Rates of the requests that are *done* over the *window* and these *workers*.
+
+    *offered*: requests a second of an open loop, see :func:`offered_rate`.
+    """
     prompt, output = int(done["prompt"].sum()), int(done["output"].sum())
     chips = int(workers["chips"].sum())
     prefill, decode = (
@@ -53,6 +64,7 @@ def throughput(done: pl.DataFrame, workers: pl.DataFrame, window: Span) -> Throu
     return Throughput(
         duration_s=window.seconds,
         requests_per_s=ratio(len(done), window.seconds),
+        offered_requests_per_s=offered,
         prompt_tokens=prompt,
         output_tokens=output,
         chips=chips,
@@ -63,3 +75,15 @@ def throughput(done: pl.DataFrame, workers: pl.DataFrame, window: Span) -> Throu
         output_tokens_per_s_per_decode_chip=ratio(ratio(output, window.seconds), decode),
         input_tokens_per_s_per_prefill_chip=ratio(ratio(prompt, window.seconds), prefill),
     )
+
+
+def offered_rate(requests: pl.DataFrame) -> float:
+    """Requests a second that an open loop sent: gaps over the time from the first to the last.
+
+    NaN for fewer than two, or where all came at once.
+    """
+    sent = np.sort(requests["arrival"].to_numpy())
+    sent = sent[sent >= 0]
+    if len(sent) < 2 or sent[0] == sent[-1]:
+        return math.nan
+    return (len(sent) - 1) / (float(sent[-1] - sent[0]) / 1e12)

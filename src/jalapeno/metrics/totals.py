@@ -17,8 +17,8 @@ class Fleet:
 
     chips: Integers
     blocks: Integers
-    cap: float
-    """Watts a package may draw."""
+    caps: Floats
+    """Watts a package of it may draw."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +40,9 @@ class Totals:
     decode_steps: int = 0
     """Steps in which anything decodes."""
     prompt_tokens: int = 0
+    """Tokens prefilled, those that are prefilled again included."""
     prompts: int = 0
-    """Prompts completed."""
+    """Prompts completed, again or for the first time."""
     blocks: float = 0.0
     """Block-picoseconds taken while a step ran, and those there were."""
     room: float = 0.0
@@ -70,7 +71,7 @@ def totals(batch: Batch, fleet: Fleet) -> Totals:
         return Totals()
     steps, elapsed, worker = batch.steps, batch.elapsed, batch.integers("worker")
     decoding, used = batch.integers("decoding"), batch.integers("blocks_used")
-    chips, blocks = fleet.chips[worker], fleet.blocks[worker]
+    chips, blocks, caps = fleet.chips[worker], fleet.blocks[worker], fleet.caps[worker]
     busy = {name: float(np.dot(chips, batch.amounts(f"{name}_busy"))) for name in RESOURCES}
     ends, share = step_ends(batch), used / blocks
     return Totals(
@@ -87,7 +88,7 @@ def totals(batch: Batch, fleet: Fleet) -> Totals:
         most_blocks=max(0.0, float(share.max())),
         least_blocks=min(0.0, float(share.min())),
         least_joules=min(0.0, *(float(joules.min()) for joules, _ in ends)),
-        most_power=max(0.0, *(float((j / s / (chips * fleet.cap)).max()) for j, s in ends)),
+        most_power=max(0.0, *(float((j / s / (chips * caps)).max()) for j, s in ends)),
     )
 
 

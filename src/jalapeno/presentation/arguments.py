@@ -17,6 +17,26 @@ Settings: TypeAlias = Annotated[
 ]
 OutFolder: TypeAlias = Annotated[Path, typer.Option("--out", help="Folder for the files.")]
 
+ModelName: TypeAlias = Annotated[
+    str, typer.Argument(metavar="MODEL", help="See jalapeno list models.")
+]
+SystemName: TypeAlias = Annotated[
+    str, typer.Argument(metavar="SYSTEM", help="See jalapeno list systems.")
+]
+EngineName: TypeAlias = Annotated[
+    str | None, typer.Option("--engine", metavar="NAME", help="The system's own by default.")
+]
+Isl: TypeAlias = Annotated[
+    int, typer.Option("--isl", metavar="TOKENS", help="Nominal prompt: the longest that is drawn.")
+]
+Osl: TypeAlias = Annotated[
+    int, typer.Option("--osl", metavar="TOKENS", help="Nominal answer: the longest that is drawn.")
+]
+Ratio: TypeAlias = Annotated[
+    float, typer.Option("--ratio", help="The shortest over the longest; 1 makes all equal.")
+]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", help="Of everything drawn at random.")]
+
 
 def assignments(texts: Iterable[str]) -> dict[str, str]:
     """Read ``path=value`` texts; :class:`UsageError` for what is not one, or names a path twice."""

@@ -14,12 +14,17 @@ from typing import Annotated, NoReturn
 import typer
 
 from jalapeno.errors import JalapenoError
+from jalapeno.presentation.explain_command import explain_command
 from jalapeno.presentation.files import unwritable
 from jalapeno.presentation.fit_command import fit_command
 from jalapeno.presentation.list_command import list_command
+from jalapeno.presentation.model_command import model_app
 from jalapeno.presentation.reproduce_command import reproduce_command
+from jalapeno.presentation.scenario_command import scenario_command
+from jalapeno.presentation.sensitivity_command import sensitivity_command
 from jalapeno.presentation.show_command import show_command
 from jalapeno.presentation.simulate_command import simulate_command
+from jalapeno.presentation.system_command import system_check_command
 
 INTERRUPTED, TERMINATED = 130, 143
 """128 plus the number of the signal, as shells have it."""
@@ -36,13 +41,35 @@ app.command("list", epilog="Example: jalapeno list chips")(list_command)
 app.command(
     "show", epilog="Example: jalapeno show jalapeno-rack --set chip.hbm.bandwidth='20 TB/s'"
 )(show_command)
-app.command("simulate", epilog="Example: jalapeno simulate scenario.json --out out")(
-    simulate_command
+app.command(
+    "scenario",
+    epilog="Example: jalapeno scenario gpt-oss-120b jalapeno-rack --tp 2 --closed 64 --out a.json",
+)(scenario_command)
+app.command(
+    "simulate",
+    epilog="Example: jalapeno simulate scenario.json --out out; or at once: "
+    "jalapeno scenario gpt-oss-120b jalapeno-rack --tp 2 --rate 5 | jalapeno simulate -",
+)(simulate_command)
+app.command("explain", epilog="Example: jalapeno explain out/DIGEST --metric ttft --percentile 99")(
+    explain_command
 )
+app.command(
+    "sensitivity", epilog="Example: jalapeno sensitivity scenario.json --answer mean_tbt_ms"
+)(sensitivity_command)
 app.command("fit", epilog="Example: jalapeno fit --most 3")(fit_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command
 )
+system_app = typer.Typer(
+    help="Chips and systems of one's own.",
+    epilog="Example: jalapeno system check my-board.toml",
+    no_args_is_help=True,
+)
+system_app.command("check", epilog="Example: jalapeno system check my-board.toml")(
+    system_check_command
+)
+app.add_typer(system_app, name="system")
+app.add_typer(model_app, name="model")
 
 
 def _print_version(wanted: bool) -> None:

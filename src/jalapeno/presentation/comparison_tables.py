@@ -137,7 +137,12 @@ def denominators_table(comparisons: Iterable[Comparison]) -> Table:
             system_title(system),
             *(number(d.tokens_per_s_per_kw) for d in denominators(found.outcome.report).values()),
             number(found.outcome.report.power.package.watts_per_chip),
+            *(
+                number(getattr(found.outcome.report.power.all_in, f"joules_per_million_{tokens}"))
+                for tokens in ("tokens", "output_tokens")
+            ),
             number(found.outcome.report.power.dollars_per_million_tokens),
+            number(found.outcome.report.power.dollars_per_million_output_tokens),
         )
         for comparison in comparisons
         for system, found in _numbers(comparison)
@@ -147,12 +152,14 @@ def denominators_table(comparisons: Iterable[Comparison]) -> Table:
         headers=(
             *("model", "number", "system"),
             *DENOMINATORS.values(),
-            *("modelled draw, W/chip", "$ a million tokens"),
+            "modelled draw, W/chip",
+            *("all-in J a million mixed tokens", "all-in J a million output tokens"),
+            *("$ a million mixed tokens", "$ a million output tokens"),
         ),
-        align="lllrrrrrr",
+        align="lllrrrrrrrrr",
         rows=rows,
         note="The published numbers divide by package TDP. Modelled draw is the mean over chips "
-        "and time, idling included.",
+        "and time, idling included. Output tokens alone bear what their prompts take too.",
     )
 
 

@@ -88,6 +88,8 @@ def _path_in(tree: Mapping[str, Any], shelf: str, path: str) -> str:
 
 
 def _shelf_of(name: str) -> str:
+    if catalogue.is_file(name):
+        raise UsageError(f"{name} is a file: say what it holds, as in --shelf models")
     every = {shelf: catalogue.names(shelf) for shelf in catalogue.SHELVES}
     having = [shelf for shelf, names in every.items() if name in names]
     if len(having) > 1:

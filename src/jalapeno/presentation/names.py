@@ -9,7 +9,7 @@ from jalapeno.analysis.reproduction import UNITS, Outcome
 from jalapeno.metrics import Report
 from jalapeno.presentation.digits import counted, percent
 from jalapeno.presentation.report_tables import label_word
-from jalapeno.simulation import ClosedLoop, Scenario
+from jalapeno.simulation import ClosedLoop, Gamma, Poisson, Scenario, TraceTimes
 
 OBJECTIVES: Mapping[str, str] = {
     "peak": "highest mixed throughput",
@@ -60,9 +60,13 @@ def spelt(count: int) -> str:
 def load(scenario: Scenario) -> str:
     """The load in short: requests in flight, or a second."""
     arrivals = scenario.traffic.arrivals
-    if isinstance(arrivals, ClosedLoop):
-        return f"{arrivals.concurrency:,}"
-    return f"{arrivals.rate:g}/s"
+    match arrivals:
+        case ClosedLoop(concurrency=concurrency):
+            return f"{concurrency:,}"
+        case TraceTimes(trace=trace, speed=speed):
+            return f"{trace.requests_per_s * speed:.3g}/s"
+        case Poisson(rate=rate) | Gamma(rate=rate):
+            return f"{rate:g}/s"
 
 
 def budget(scenario: Scenario) -> str:

@@ -47,6 +47,8 @@ def report_tables(report: Report, overridden: Mapping[str, Fact]) -> tuple[Table
         latency_table(report),
         throughput_table(report),
         power_table(report),
+        cost_table(report),
+        *((sites_table(report),) if len(report.power.sites) > 1 else ()),
         use_table(report),
         attribution_table(report.attribution, "cause"),
         attribution_table(report.attribution, "part"),
@@ -107,7 +109,8 @@ def throughput_table(report: Report) -> Table:
     rows = (
         ("requests done", done, ""),
         ("duration", number(rates.duration_s, 4), "s"),
-        ("requests", number(rates.requests_per_s, 4), "1/s"),
+        ("requests offered (open loop)", number(rates.offered_requests_per_s, 4), "1/s"),
+        ("requests completed", number(rates.requests_per_s, 4), "1/s"),
         ("chips", f"{rates.chips:,}", ""),
         ("mixed tokens (prompt and output)", number(rates.tokens_per_s, 4), "token/s"),
         ("mixed tokens a chip", number(rates.tokens_per_s_per_chip, 4), "token/s/chip"),
@@ -129,6 +132,7 @@ def throughput_table(report: Report) -> Table:
         headers=("over the whole run", "value", "unit"),
         align="lrl",
         rows=rows,
+        note=f"Load: {report.load}.",
     )
 
 
@@ -138,24 +142,77 @@ def denominators(report: Report) -> dict[str, Denominator]:
 
 
 def power_table(report: Report) -> Table:
-    """Tokens for a kilowatt and a dollar."""
+    """Tokens for a kilowatt, and joules for a million tokens."""
     rows = tuple(
         (
             word,
             number(found.watts_per_chip, 4),
             number(found.tokens_per_s_per_kw, 4),
-            number(found.joules_per_token),
+            number(found.joules_per_million_tokens),
+            number(found.joules_per_million_output_tokens),
             kind_word(found.kind),
         )
         for word, found in denominators(report).items()
     )
-    dollars = number(report.power.dollars_per_million_tokens)
     return Table(
-        title="power, mixed tokens",
-        headers=("denominator", "W/chip", "token/s/kW", "J/token", "weakest evidence"),
+        title="power",
+        headers=(
+            *("denominator", "W/chip", "mixed token/s/kW"),
+            *("J a million mixed tokens", "J a million output tokens", "weakest evidence"),
+        ),
+        align="lrrrrl",
+        rows=rows,
+        note="Mixed tokens are prompt and output together; output tokens alone bear the joules of "
+        f"prompts too. {MARKS}.",
+    )
+
+
+def cost_table(report: Report) -> Table:
+    """Dollars for a million tokens, and from how much to how much."""
+    found = report.power
+    rows = tuple(
+        (
+            f"a million {sort} tokens",
+            *(
+                number(getattr(found, f"{end}dollars_per_million_{field}"))
+                for end in ("", "low_", "high_")
+            ),
+            kind_word(found.price_kind),
+        )
+        for sort, field in (("mixed", "tokens"), ("output", "output_tokens"))
+    )
+    return Table(
+        title="cost of the chips' hours, busy or idle",
+        headers=("for", "$", "$, low", "$, high", "weakest evidence"),
         align="lrrrl",
         rows=rows,
-        note=f"{dollars} $ a million mixed tokens ({kind_word(report.power.price_kind)}). {MARKS}.",
+        note="Low and high are the least and the most that a source says of a chip's price; there "
+        "are none where only one says anything.",
+    )
+
+
+def sites_table(report: Report) -> Table:
+    """What each site draws and costs."""
+    return Table(
+        title="sites: watts a chip, and dollars",
+        headers=(
+            *("site", "chip", "chips", "modelled draw, W/chip", "TDP, W/chip"),
+            *("all-in IT, W/chip", "facility, W/chip", "$ an hour"),
+        ),
+        align="llrrrrrr",
+        rows=tuple(
+            (
+                site.site,
+                site.chip,
+                f"{site.chips:,}",
+                number(site.package_watts_per_chip, 4),
+                number(site.tdp_watts_per_chip, 4),
+                number(site.all_in_watts_per_chip, 4),
+                number(site.facility_watts_per_chip, 4),
+                number(site.dollars_per_hour, 4),
+            )
+            for site in report.power.sites
+        ),
     )
 
 

@@ -13,15 +13,9 @@ from jalapeno.presentation.files import Folder
 from jalapeno.presentation.overrides import overrides_of
 from jalapeno.presentation.show_command import fact_json
 from jalapeno.simulation import Journal, Scenario, dump_scenario
+from jalapeno.simulation.read_journal import REPORT, REQUESTS, RUN_FILES, SCENARIO, SEGMENTS
 
-SCENARIO, REQUESTS, SEGMENTS, REPORT = (
-    "scenario.json",
-    "requests.parquet",
-    "segments.parquet",
-    "report.json",
-)
-RUN_FILES = (SCENARIO, REQUESTS, SEGMENTS, REPORT)
-"""What the folder of a run holds."""
+__all__ = ["RUN_FILES", "parquet", "run_json", "write_run"]
 
 ROW_GROUP = 1 << 16
 """Rows of a Parquet row group: fixed, so that the bytes depend on the table alone."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,13 +15,19 @@ from jalapeno.presentation.console import messages, remark, show, show_json
 if TYPE_CHECKING:
     from jalapeno.simulation import Scenario
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A scenario file (JSON).")]
+File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A scenario file (JSON); - reads stdin.")
+]
+Reseed = Annotated[
+    int | None, typer.Option("--seed", help="Of everything drawn at random; as in the file.")
+]
 
 
 def simulate_command(
     file: File,
     out: OutFolder = Path("out"),
     settings: Settings = None,
+    seed: Reseed = None,
     as_json: Json = False,
 ) -> None:
     """Simulate a scenario file, print its report, and keep its raw logs in OUT/<digest>/.
@@ -32,9 +40,14 @@ def simulate_command(
     from jalapeno.presentation.overrides import overridden, overrides_of
     from jalapeno.presentation.report_tables import report_tables
     from jalapeno.presentation.runs import RUN_FILES, run_json, write_run
-    from jalapeno.simulation import read_scenario, simulate
+    from jalapeno.presentation.scenario_command import remarks
+    from jalapeno.simulation import simulate
 
-    scenario = overridden(read_scenario(file), assignments(settings or ()))
+    scenario = overridden(_read(file), assignments(settings or ()))
+    if seed is not None:
+        scenario = replace(scenario, seed=seed, traffic=scenario.traffic.reseeded(seed))
+    for line in remarks(scenario.traffic):
+        remark(line)
     replaced = overrides_of(scenario)
     for path, fact in replaced.items():
         remark(f"overridden: {path} = {fact.text}")
@@ -50,6 +63,14 @@ def simulate_command(
         show(report_tables(report, replaced))
     remark(f"files: {target}")
     require(report.checks)
+
+
+def _read(file: Path) -> Scenario:
+    from jalapeno.simulation import parse_scenario, read_scenario
+
+    if str(file) == "-":
+        return parse_scenario(sys.stdin.buffer.read(), "stdin", Path())
+    return read_scenario(file)
 
 
 def describe(scenario: Scenario) -> str:

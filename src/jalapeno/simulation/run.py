@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -9,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from jalapeno.mapping import StepPrice
+from jalapeno.mapping import Room, StepPrice
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.journal import Journal, Segments
 from jalapeno.simulation.loop import FINISHED, FULL, advance
@@ -73,19 +74,20 @@ class Run:
             self._file(self.state.segments[:count], self.state.energies[:count])
             self.state.seats.clock[c.C_SEGMENTS] = 0
         requests = request_frame(self.state.seats.requests)
-        return Journal(self.scenario, requests, self.segments.snapshot(), self._workers())
+        workers = worker_frame(self.scenario, tuple(price.room for price in self.prices))
+        return Journal(self.scenario, requests, self.segments.snapshot(), workers)
 
-    def _workers(self) -> pl.DataFrame:
-        rows = [
-            (number, pool.role.value, plan.label, plan.chips, plan.ranks * price.room.blocks)
-            for number, (pool, price) in enumerate(
-                zip(self.scenario.pools, self.prices, strict=True)
-            )
-            for plan in (pool.plan,)
-            for _ in range(pool.replicas)
-        ]
-        names = ("pool", "role", "plan", "chips", "blocks")
-        return pl.DataFrame(rows, schema=names, orient="row").with_row_index("worker")
+
+def worker_frame(scenario: Scenario, rooms: Sequence[Room]) -> pl.DataFrame:
+    """The worker table of a journal of *scenario*, whose pools have these *rooms* a rank."""
+    rows = [
+        (number, pool.role.value, plan.label, plan.chips, plan.ranks * space.blocks)
+        for number, (pool, space) in enumerate(zip(scenario.pools, rooms, strict=True))
+        for plan in (pool.plan,)
+        for _ in range(pool.replicas)
+    ]
+    names = ("pool", "role", "plan", "chips", "blocks")
+    return pl.DataFrame(rows, schema=names, orient="row").with_row_index("worker")
 
 
 def request_frame(table: Integers) -> pl.DataFrame:

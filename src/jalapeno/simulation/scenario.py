@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -21,7 +21,9 @@ from jalapeno.catalogue import (
 )
 from jalapeno.errors import BadScenario, UnknownName, unknown_name
 from jalapeno.simulation.pools import MAIN, Pool, Preemption, Role, Router, check_roles
-from jalapeno.simulation.traffic import ClosedLoop, Traffic
+from jalapeno.simulation.trace import Trace, trace_json
+from jalapeno.simulation.traffic import Traffic
+from jalapeno.simulation.traffic_file import traffic_json
 
 __all__ = [
     "FORMAT",
@@ -106,8 +108,9 @@ class Scenario:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything the run depends on, first 16 hex digits."""
-        text = json.dumps(to_json(self), sort_keys=True)
+        """SHA-256 of everything the run depends on, first 16 hex digits: a trace's text, and not
+        where it lies."""
+        text = json.dumps(to_json(self, lambda trace: trace.sha256), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -190,20 +193,14 @@ def scenario_of(
     )
 
 
-def to_json(scenario: Scenario) -> dict[str, Any]:
-    """The scenario as plain data: the content of its file."""
-    arrivals = scenario.traffic.arrivals
-    kind = "closed_loop" if isinstance(arrivals, ClosedLoop) else "poisson"
+def to_json(scenario: Scenario, of_trace: Callable[[Trace], Any] = trace_json) -> dict[str, Any]:
+    """The scenario as plain data: the content of its file; *of_trace* stands for a trace."""
     return {
         "format": FORMAT,
         **{root: scenario.trees[root] for root in ROOTS},
         OTHERS: scenario.trees.get(OTHERS, {}),
         "pools": [asdict(pool) for pool in scenario.pools],
         "router": scenario.router,
-        "traffic": {
-            "lengths": asdict(scenario.traffic.lengths),
-            "arrivals": {"kind": kind, **asdict(arrivals)},
-            "requests": scenario.traffic.requests,
-        },
+        "traffic": traffic_json(scenario.traffic, of_trace),
         "seed": scenario.seed,
     }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +14,8 @@ from jalapeno.errors import BadScenario, UsageError, instead
 from jalapeno.mapping import Plan, Precision
 from jalapeno.simulation.pools import MAIN, Pool, Preemption, Role, Router
 from jalapeno.simulation.scenario import FORMAT, OTHERS, ROOTS, Scenario, scenario_of, to_json
-from jalapeno.simulation.traffic import ClosedLoop, Lengths, Poisson, Traffic
+from jalapeno.simulation.trace import trace_json
+from jalapeno.simulation.traffic_file import check_types, traffic_of
 
 READABLE = (1, FORMAT)
 """Format 1 knew one site, one queue, no preemption, and fewer facts."""
@@ -22,8 +23,11 @@ READABLE = (1, FORMAT)
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-def from_json(data: Any, where: str = "scenario") -> Scenario:
-    """Build a scenario from the content of its file; :class:`BadScenario` names what is wrong."""
+def from_json(data: Any, where: str = "scenario", folder: Path = Path()) -> Scenario:
+    """Build a scenario from the content of its file; :class:`BadScenario` names what is wrong.
+
+    Paths of traces are relative to *folder*.
+    """
     if not isinstance(data, dict) or "format" not in data:
         raise BadScenario(f"{where}: not a scenario: it has no 'format'")
     version = data["format"]
@@ -36,11 +40,13 @@ def from_json(data: Any, where: str = "scenario") -> Scenario:
         trees = _trees(data)
         pools = tuple(_pool(item) for item in data["pools"])
         router = _chosen(Router, data.get("router", Router.SHARED))
-        traffic = _traffic(data["traffic"], where)
+        traffic = traffic_of(data["traffic"], where, folder)
         seed = data["seed"]
-        _whole({"seed": seed})
-        for shape in (traffic, traffic.lengths, traffic.arrivals, *pools, *(p.plan for p in pools)):
-            _whole({f.name: getattr(shape, f.name) for f in fields(shape) if f.type == "int"})
+        if type(seed) is not int:
+            raise TypeError(f"seed must be a whole number, got {seed!r}")
+        for pool in pools:
+            check_types(pool)
+            check_types(pool.plan)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise BadScenario(f"{where}: missing, unknown or mistyped entry: {error}") from error
     if version == 1:
@@ -75,29 +81,6 @@ def _completed(trees: dict[str, Any], where: str) -> dict[str, Any]:
     return trees | {"system": filled, "engine": engine}
 
 
-def _traffic(data: Mapping[str, Any], where: str) -> Traffic:
-    arrivals = dict(data["arrivals"])
-    kinds: dict[str, type[ClosedLoop] | type[Poisson]] = {
-        "closed_loop": ClosedLoop,
-        "poisson": Poisson,
-    }
-    kind = arrivals.pop("kind")
-    if kind not in kinds:
-        raise BadScenario(f"{where}: arrivals of kind {kind!r}; there are {', '.join(kinds)}")
-    return Traffic(
-        lengths=Lengths(**data["lengths"]),
-        arrivals=kinds[kind](**arrivals),
-        requests=data["requests"],
-    )
-
-
-def _whole(numbers: Mapping[str, object]) -> None:
-    """Raise TypeError for a count that is none: JSON has one sort of number for all."""
-    for name, value in numbers.items():
-        if type(value) is not int:
-            raise TypeError(f"{name} must be a whole number, got {value!r}")
-
-
 def _chosen(kind: type[Choice], word: object) -> Choice:
     """The member of *kind* called *word*; ValueError names the nearest and all."""
     names = [member.value for member in kind]
@@ -121,16 +104,23 @@ def _pool(item: Mapping[str, Any]) -> Pool:
 
 
 def read_scenario(path: Path) -> Scenario:
-    """Read a scenario file."""
+    """Read a scenario file; paths of traces are relative to its folder."""
     try:
-        data = json.loads(path.read_text("utf-8"))
+        text = path.read_bytes()
     except OSError as error:
         raise BadScenario(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise BadScenario(f"{path}: not JSON: {error}") from error
-    return from_json(data, str(path))
+    return parse_scenario(text, str(path), path.parent)
 
 
-def dump_scenario(scenario: Scenario) -> str:
-    """The text of a scenario file."""
-    return json.dumps(to_json(scenario), indent=1) + "\n"
+def parse_scenario(text: bytes, where: str, folder: Path) -> Scenario:
+    """The scenario in the *text* of a file; paths of traces are relative to *folder*."""
+    try:
+        data = json.loads(text.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise BadScenario(f"{where}: not JSON: {error}") from error
+    return from_json(data, where, folder)
+
+
+def dump_scenario(scenario: Scenario, folder: Path | None = None) -> str:
+    """The text of a scenario file; traces in or below its *folder* get relative paths."""
+    return json.dumps(to_json(scenario, partial(trace_json, folder=folder)), indent=1) + "\n"

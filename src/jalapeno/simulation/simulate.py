@@ -10,6 +10,7 @@ from jalapeno.cost import PARTS
 from jalapeno.mapping import OUTPUTS, check_request, compile_price, memo_for, stack
 from jalapeno.mapping.batch import columns as batch_columns
 from jalapeno.simulation import columns as c
+from jalapeno.simulation.arrivals import ClosedLoop, Gamma, Poisson, TraceTimes
 from jalapeno.simulation.journal import Journal, KeptSegments, Segments, StoredSegments
 from jalapeno.simulation.pools import Preemption, Role
 from jalapeno.simulation.run import Run
@@ -24,7 +25,6 @@ from jalapeno.simulation.state import (
     request_table,
 )
 from jalapeno.simulation.tables import ROUTERS, Prices, paths, tables_of, tournament
-from jalapeno.simulation.traffic import ClosedLoop, Poisson
 
 
 def simulate(scenario: Scenario, folder: Path | None = None) -> Journal:
@@ -69,9 +69,9 @@ def _send(scenario: Scenario, requests: Integers, clock: Integers) -> None:
             sent = min(concurrency, len(requests))
             clock[c.C_CLOSED] = 1
             requests[:sent, c.ARRIVAL] = 0
-        case Poisson() as poisson:
+        case Poisson() | Gamma() | TraceTimes() as stream:
             sent = len(requests)
-            requests[:, c.ARRIVAL] = poisson.times(sent, scenario.seed)
+            requests[:, c.ARRIVAL] = stream.times(sent, scenario.seed)
     clock[c.C_SENT] = sent
     requests[:sent, c.READY] = requests[:sent, c.ARRIVAL] + clock[c.C_DELAY]
     requests[:sent, c.STATUS] = c.SENT

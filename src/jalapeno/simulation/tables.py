@@ -73,7 +73,7 @@ def pool_row(pool: Pool, price: StepPrice, site: Site) -> list[int]:
     row[c.P_MAX_RUNNING], row[c.P_MAX_TOKENS] = pool.plan.max_running, pool.plan.max_tokens
     row[c.P_BLOCKS], row[c.P_BLOCK_TOKENS] = space.blocks, space.block_tokens
     row[c.P_FIXED_BLOCKS] = space.blocks_for(0)
-    row[c.P_SWAP_SEQUENCE] = round(space.window_bytes / host.bandwidth * c.PICOSECONDS)
+    row[c.P_SWAP_SEQUENCE] = round(space.fixed_bytes / host.bandwidth * c.PICOSECONDS)
     row[c.P_SWAP_TOKEN] = round(space.token_bytes / host.bandwidth * FEMTO)
     return row
 
