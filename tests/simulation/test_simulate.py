@@ -36,7 +36,8 @@ def test_a_model_that_does_not_fit_says_what_is_needed_and_how_to_mend() -> None
     )
     message = (
         r"^deepseek-r1 under TP1 needs .+B of weights a chip and jalapeno-engine keeps back "
-        r".+B; jalapeno has .+B: raise plan\.tp or plan\.ep, or narrow the weights' format$"
+        r".+B; jalapeno has .+B: raise plan\.tp, plan\.ep or plan\.pp, or narrow the weights' "
+        r"format$"
     )
     with pytest.raises(DoesNotFit, match=message):
         start(scene.scenario())

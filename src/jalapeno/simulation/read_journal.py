@@ -58,7 +58,9 @@ def read_journal(folder: Path) -> Journal:
 def _rooms(scenario: Scenario) -> tuple[Room, ...]:
     """The KV room of a rank of each pool."""
     return tuple(
-        room(scenario.model, pool.plan, scenario.system, scenario.engine) for pool in scenario.pools
+        room(scenario.model, pool.plan, site.system, site.engine)
+        for pool in scenario.pools
+        for site in (scenario.site(pool),)
     )
 
 
