@@ -14,7 +14,7 @@ from jalapeno.analysis.frontier import (
     prospect,
     space_for,
 )
-from jalapeno.analysis.frontier_choice import neighbours, short_list, sort_of, spread
+from jalapeno.analysis.frontier_choice import promising, short_list, sort_of, spread
 from jalapeno.analysis.frontier_points import MOST_REQUESTS, Point, evidence, longest, scenario_for
 from jalapeno.analysis.interpolation import pareto_front
 from jalapeno.analysis.objectives import Limit, Per, speed_limit
@@ -302,12 +302,29 @@ def test_a_spread_keeps_order_ends_and_number(points: int) -> None:
     assert places == sorted(set(places))
 
 
-def test_neighbours_are_new_and_of_a_cut_on_the_front() -> None:
+def test_what_is_promising_is_new_and_of_speeds_apart() -> None:
     found = looked()
     points: tuple[Point, ...] = found.bench.play(short_list(found.options, 2))
-    near = neighbours(points, found.options, 5)
-    assert 0 < len(near) <= 5
-    cuts = {point.option.cut for point in points}
-    for option in near:
-        assert option.cut in cuts
+    chosen = promising(points, found.options, 5)
+    assert 0 < len(chosen) <= 5
+    for option in chosen:
         assert option.key not in found.bench.points
+        assert sort_of(option) in {sort_of(point.option) for point in points}
+    assert len({option.steady.tpot for option in chosen}) == len(chosen)
+
+
+def test_playing_what_is_promising_improves_the_front() -> None:
+    found = looked()
+    few = found.bench.play(short_list(found.options, 2))
+    more = found.bench.play(promising(few, found.options, 5))
+
+    def at_least(speed: float) -> float:
+        rates = [point.tokens_per_s_per_chip for point in few if point.speed >= speed]
+        return max(rates, default=0.0)
+
+    assert any(point.tokens_per_s_per_chip > 1.02 * at_least(point.speed) for point in more)
+
+
+def test_where_all_is_played_nothing_is_promising() -> None:
+    found = whole()
+    assert promising(found.points, found.prospect.options) == ()

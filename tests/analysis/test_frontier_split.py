@@ -38,6 +38,10 @@ def test_they_fit_into_one_system() -> None:
         assert sum(pool.chips for pool in option.pools) <= 72
 
 
+def test_no_pair_is_asked_to_serve_more_than_a_unified_worker() -> None:
+    assert max(option.concurrency for option in options()) <= SPACE.grid.most
+
+
 def test_decode_has_a_slot_for_every_request() -> None:
     for option in options():
         pool = option.pools[1]

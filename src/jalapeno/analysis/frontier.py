@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from jalapeno.analysis.frontier_choice import neighbours, short_list
+from jalapeno.analysis.frontier_choice import promising, short_list
 from jalapeno.analysis.frontier_points import Bench, Option, Point, Progress, bench, longest, silent
 from jalapeno.analysis.interpolation import Curve, curve, pareto_front, reciprocal
 from jalapeno.analysis.objectives import Limit, Per, Rate, rate
@@ -22,6 +22,8 @@ from jalapeno.mapping.cuts import Ways, cuts, sizes
 from jalapeno.mapping.explore import Explored, Grid, Work, explore
 from jalapeno.simulation import Pool, Role
 
+ROUNDS = 2
+"""How often what may beat the front is played out after the short list."""
 LARGEST_WORKER = 72
 """Chips of the largest worker that is tried where nobody says."""
 PIPELINES = (1, 2, 4, 8)
@@ -227,14 +229,18 @@ def frontier(
     rig = found.bench
     stage = f"simulating {rig.subject.model.name} on {rig.subject.system.name}"
     options = likely(rig, found.options, limits)
-    made = rig.play(short_list(options), progress, stage)
-    kept = [point for point in made if all(limit.holds(point.report) for limit in limits)]
-    rig.play(neighbours(kept, options), progress, f"{stage}, neighbours")
+    rig.play(short_list(options), progress, stage)
+    for place in range(1, ROUNDS + 1):
+        kept = _keeping(rig, limits)
+        if kept:
+            rig.play(promising(kept, options), progress, f"{stage}, round {place} of {ROUNDS}")
     if limits:
         for per in (Per.CHIP, Per.PACKAGE):  # the others are constants of the chip
             best_within(rig, found.options, limits, per, progress)
-    points = [
-        point for point in rig.points.values() if all(limit.holds(point.report) for limit in limits)
-    ]
-    points.sort(key=lambda point: (point.speed, point.tokens_per_s_per_chip))
+    points = sorted(_keeping(rig, limits), key=lambda p: (p.speed, p.tokens_per_s_per_chip))
     return Frontier(prospect=found, limits=tuple(limits), points=tuple(points))
+
+
+def _keeping(rig: Bench, limits: Sequence[Limit]) -> list[Point]:
+    """All that was played out and keeps *limits*."""
+    return [p for p in rig.points.values() if all(limit.holds(p.report) for limit in limits)]

@@ -51,6 +51,8 @@ def split_options(subject: Subject, space: Space) -> tuple[Option, ...]:
     for price, load in _decoders(prices, work, space.grid, feeders[0]):
         for feeder in feeders:
             for workers in DECODE_WORKERS:
+                if workers * load > space.grid.most:
+                    continue
                 option = _pair(subject, feeder, price, workers, load)
                 if option is not None:
                     found[option.key] = option
