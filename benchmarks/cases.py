@@ -105,7 +105,7 @@ def burst(requests: int) -> Scenario:
     )
 
 
-def azure(requests: int, router: Router = Router.SHARED, rate: float = 700.0) -> Scenario:
+def azure(requests: int, router: Router = Router.SHARED, rate: float = 1500.0) -> Scenario:
     """An open loop of lengths like Azure's conversations over 64 replicas of one chip each."""
     lengths = LogNormal(
         prompt_mean=1155.0,

@@ -46,13 +46,13 @@ def make(places: pytest.TempPathFactory, *arguments: str) -> Made:
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """At equal formats, with a speed within and one beyond."""
-    return make(tmp_path_factory, *ASK, "--at", "300", "--at", "1e6")
+    return make(tmp_path_factory, *ASK, "--precision", "equal", "--at", "300", "--at", "1e6")
 
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """Each as it is shipped, as JSON."""
-    return make(tmp_path_factory, *ASK, "--precision", "as-shipped", "--json")
+    return make(tmp_path_factory, *ASK, "--json")
 
 
 def test_it_prints_systems_questions_latencies_and_who_wins(asked: Made) -> None:
@@ -115,7 +115,7 @@ def test_it_writes_tables_data_pictures_and_scenarios(asked: Made) -> None:
 def test_limits_answer_who_serves_it_for_least_power(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    limits = ("--limit-ttft-ms", "900", "--percentile", "p99", "--min-speed", "100")
+    limits = ("--ttft-ms", "900", "--percentile", "p99", "--speed", "100")
     found = make(tmp_path_factory, *ASK, *limits)
     condition = "with P99 TTFT at most 900 ms and at least 100 token/s/user"
     assert f"Highest throughput {condition}: " in found.words
@@ -125,7 +125,7 @@ def test_limits_answer_who_serves_it_for_least_power(
 def test_a_system_that_cannot_says_so_beside_one_that_can(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    found = make(tmp_path_factory, *ASK, "--limit-tbt-ms", "1.2")
+    found = make(tmp_path_factory, *ASK, "--tbt-ms", "1.2")
     assert "no plan of gpt-oss-120b on gb200-nvl72 has mean TBT at most 1.2 ms" in found.words
     assert "Jalapeño rack does most per chip" in found.words
     assert found.data["questions"][0]["answers"]["chip"]["systems"]["gb200-nvl72"]["rate"] is None
@@ -175,7 +175,7 @@ def test_what_is_wrong_is_one_line(
 
 
 def test_limits_that_nobody_keeps_are_one_line(tmp_path: Path) -> None:
-    called = run(*ASK, "--limit-ttft-ms", "1", "--out", tmp_path / "out")
+    called = run(*ASK, "--ttft-ms", "1", "--out", tmp_path / "out")
     assert (called.code, called.out) == (1, "")
     assert "on jalapeno-rack has mean TTFT at most 1 ms" in called.complaint
     assert "on gb200-nvl72 has mean TTFT at most 1 ms" in called.complaint

@@ -44,7 +44,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Made:
 def limited(tmp_path_factory: pytest.TempPathFactory) -> Made:
     """Within limits."""
     out = tmp_path_factory.mktemp("limited") / "out"
-    limits = ("--limit-ttft-ms", "900", "--percentile", "p99", "--min-speed", "200")
+    limits = ("--ttft-ms", "900", "--percentile", "p99", "--speed", "200")
     return Made(run(*ASK, *limits, "--out", out), out)
 
 
@@ -117,7 +117,7 @@ def test_within_limits_the_best_is_shown(limited: Made) -> None:
 
 
 def test_an_impossible_limit_is_one_line_with_the_best(tmp_path: Path) -> None:
-    called = run(*ASK, "--limit-ttft-ms", "1", "--out", tmp_path / "out")
+    called = run(*ASK, "--ttft-ms", "1", "--out", tmp_path / "out")
     assert (called.code, called.out) == (1, "")
     assert "has mean TTFT at most 1 ms: the lowest reached is mean TTFT of" in called.complaint
     assert not (tmp_path / "out").exists()

@@ -48,14 +48,14 @@ def test_work_is_as_inferencex_has_it() -> None:
 
 
 def test_limits_are_those_that_are_given() -> None:
-    given = LimitOptions(limit_ttft_ms=2000.0, limit_e2e_ms=9e3, percentile="p99", min_speed=60.0)
+    given = LimitOptions(ttft=2000.0, e2e=9.0, percentile="99", speed=60.0)
     assert [limit.label for limit in given.limits()] == [
         "P99 TTFT at most 2,000 ms",
         "P99 E2E at most 9,000 ms",
-        "at least 60 token/s/user",
+        "at least 60 token/s/user (P99 TBT)",
     ]
     assert LimitOptions().limits() == ()
-    (tbt,) = LimitOptions(limit_tbt_ms=5.0).limits()
+    (tbt,) = LimitOptions(tbt=5.0).limits()
     assert tbt.label == "mean TBT at most 5 ms"
 
 
@@ -63,7 +63,9 @@ def test_a_percentile_of_nothing_is_refused() -> None:
     with pytest.raises(UsageError, match="of which latency"):
         LimitOptions(percentile="p99").limits()
     with pytest.raises(UsageError, match="no percentile 'p98'"):
-        LimitOptions(percentile="p98", limit_tbt_ms=1.0).limits()
+        LimitOptions(percentile="p98", tbt=1.0).limits()
+    with pytest.raises(UsageError, match="say the same thing in two ways"):
+        LimitOptions(tbt=5.0, speed=200.0).limits()
 
 
 def test_speeds_are_positive() -> None:

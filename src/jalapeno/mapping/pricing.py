@@ -60,8 +60,11 @@ SCALARS = (
     "host_sequence",
     "static",
     "cap",
+    "apart",  # 1 where ranks are micro-batches, which do not meet at the experts
 )
-CHIPS_RANK, LAYERS_REST, LAYERS_LOAD, HOST_STEP, HOST_SEQUENCE, STATIC, CAP = range(len(SCALARS))
+CHIPS_RANK, LAYERS_REST, LAYERS_LOAD, HOST_STEP, HOST_SEQUENCE, STATIC, CAP, APART = range(
+    len(SCALARS)
+)
 RANK_TOKENS, RANK_DECODE, RANK_SAMPLED, WORKER_TOKENS, ATTENTION = range(5)
 """Classes of operators by what they depend on, in the order of the arrays."""
 ROW_OF_CLASS = (batch.TOKENS, batch.DECODE, batch.SAMPLED)
@@ -280,7 +283,8 @@ def price_rows(
     rest = scalars[LAYERS_REST]
     first[ISSUED] += rest + (scalars[LAYERS_LOAD] - rest) * (1.0 - 1.0 / tokens)
     first[ISSUED] += scalars[HOST_STEP]
-    hold = min(hold, expose_communication(first, slope))
+    if scalars[APART] == 0.0:
+        hold = min(hold, expose_communication(first, slope))
     return min(hold, cap_power(scalars, chips, first, slope))
 
 
@@ -296,6 +300,8 @@ def add_ranks(
         alone[:] = 0.0
         alone_slope[:] = 0.0
         held = add_rank(arrays, memo, which, rows[rank], grow[rank], alone, alone_slope)
+        if arrays.scalars[which, APART] > 0.0:
+            held = min(held, expose_communication(alone, alone_slope))
         hold = min(hold, held)
         memo.ranks[rank, 0] = seconds_of(alone)
         memo.ranks[rank, 1] = seconds_of(alone_slope)

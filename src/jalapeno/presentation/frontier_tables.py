@@ -99,7 +99,7 @@ def notes(found: Frontier, points: Sequence[Point], per: Per) -> list[str]:
     if found.limits:
         said.append(f"Only runs with {limits_text(found)}.")
     else:
-        said.append("Nothing limits the time to first token here; --limit-ttft-ms does.")
+        said.append("Nothing limits the time to first token here; --ttft-ms does.")
     short = [one for one in points if one.requests_per_slot < REQUESTS_PER_SLOT]
     if short:
         said.append(
