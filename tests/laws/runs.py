@@ -14,7 +14,7 @@ from jalapeno.simulation import Run, Scenario, simulate
 from tests.simulation.scenes import scenes, tight_scenes
 
 Integers = npt.NDArray[np.int64]
-few = settings(max_examples=400)
+few = settings(max_examples=40)
 all_scenes = st.one_of(scenes(), tight_scenes())
 cuts = st.lists(st.floats(0.0, 1.0), max_size=8)
 
