@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given, settings
 
-from jalapeno.simulation import Preemption, Role, simulate
+from jalapeno.metrics import measure, require
+from jalapeno.simulation import Preemption, Role, simulate, start
+from jalapeno.simulation import columns as c
 from tests.laws.runs import column, few
 from tests.simulation.reference import Reference
 from tests.simulation.scenes import Scene, closed, plan, scenes, tight_scenes
@@ -99,6 +103,36 @@ def test_with_a_large_host_swapping_computes_no_answer_twice(scene: Scene) -> No
     requests = simulate(scene.scenario()).requests
     assert column(requests, "resumed").sum() == 0
     assert column(requests, "recompute").sum() == 0
+
+
+@few
+@given(tight_scenes())
+def test_pauses_are_what_the_requests_lost_after_their_first_tokens(scene: Scene) -> None:
+    journal = simulate(scene.scenario())
+    requests, pauses = journal.requests, journal.pauses
+    lost = column(requests, "preempted") - column(requests, "preempted_first")
+    lost = lost + column(requests, "recompute")
+    beyond = column(pauses, "gap") - column(pauses, "instead")
+    found = np.zeros_like(lost)
+    np.add.at(found, column(pauses, "request"), beyond)
+    assert found.tolist() == lost.tolist()
+    # those prefilled again have a token with that, those swapped in with a step
+    again = pauses.filter(pl.col("instead") == 0)
+    counted = np.bincount(column(again, "request"), minlength=requests.height)
+    assert counted.tolist() == column(requests, "resumed").tolist()
+
+
+@pytest.mark.parametrize("preemption", [Preemption.RECOMPUTE, Preemption.SWAP])
+def test_pauses_may_be_more_than_the_buffer_holds(preemption: Preemption) -> None:
+    run = start(replace(scarce(preemption), traffic=closed(200, 40, 32, 160)).scenario())
+    whole = simulate(run.scenario)
+    assert whole.pauses.height > 50
+    seats = run.state.seats
+    run.state = run.state._replace(segments=run.state.segments[:3], energies=run.state.energies[:3])
+    assert run.advance()
+    assert seats.clock[c.C_PAUSES] < 50
+    assert run.journal().pauses.equals(whole.pauses)
+    require(measure(whole).checks)
 
 
 def scarce(preemption: Preemption, blocks: int = 30, **texts: str) -> Scene:

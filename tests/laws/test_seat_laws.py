@@ -12,8 +12,7 @@ from hypothesis import given
 from jalapeno.simulation import Journal, Preemption, Role, Router, simulate, start
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.blocks import blocks_to_seat, has_room
-from jalapeno.simulation.decode import REQUEST_MASK
-from jalapeno.simulation.state import REQUEST_BITS, Seats
+from jalapeno.simulation.state import REQUEST_BITS, REQUEST_MASK, Seats
 from tests.laws.runs import (
     advance_by,
     all_scenes,
@@ -54,10 +53,8 @@ def decoded(seats: Seats) -> dict[int, int]:
     made = {}
     for rank in range(len(seats.ranks)):
         for key in seats.finish[rank, : seats.ranks[rank, c.R_HEAP]].tolist():
-            number, left = (
-                key & REQUEST_MASK,
-                (key >> REQUEST_BITS) - seats.ranks[rank, c.R_COUNTER],
-            )
+            number = key & REQUEST_MASK
+            left = (key >> REQUEST_BITS) - seats.ranks[rank, c.R_COUNTER]
             made[number] = int(seats.requests[number, c.OUTPUT] - left)
     return made
 
@@ -78,8 +75,8 @@ def test_blocks_taken_and_blocks_free_are_all_blocks_at_any_time(
             if scenario.split and request[c.MOVED] == c.NOBODY and request[c.ADMITTED] >= 0:
                 # the cache stays where the prompt was computed until it has moved
                 taken[rank] += request[c.BLOCKS]
-                if request[c.PREFILLED] == c.NOBODY:
-                    running[rank] += 1
+                running[rank] += request[c.PREFILLED] == c.NOBODY
+                if there == c.NOBODY:
                     continue
             elif scenario.split and status == c.TAKEN and there == c.NOBODY:
                 taken[rank] += request[c.BLOCKS]

@@ -43,7 +43,7 @@ from tests.simulation.scenes import Scene, blocks_needed, scenes
 
 def written(journal: Journal) -> list[bytes]:
     """The tables of *journal* as they would lie in a file."""
-    tables = (journal.requests, journal.segment_table(), journal.workers)
+    tables = (journal.requests, journal.segment_table(), journal.workers, journal.pauses)
     return [table.rechunk().write_ipc(None).getvalue() for table in tables]
 
 

@@ -134,11 +134,15 @@ def _added(columns: pl.DataFrame) -> Integers:
 
 def _decoding(done: pl.DataFrame, survey: Survey) -> Check:
     decode = done["end"].to_numpy() - done["first"].to_numpy()
-    for lost, sign in (("preempted", -1), ("preempted_first", 1), ("recompute", -1)):
-        decode = decode + sign * done[lost].to_numpy()
-    seen, ran = exact_dot(np.ones(len(decode), dtype=np.int64), decode), survey.together.gaps
+    lost = -done["preempted_first"].to_numpy()
+    for loss in ("preempted", "recompute"):
+        lost = lost + done[loss].to_numpy()
+    one = np.ones(len(done), dtype=np.int64)
+    seen, paused = exact_dot(one, decode - lost), exact_dot(one, lost)
+    ran, late = survey.together.gaps, survey.paused
     detail = f"gaps between tokens are {ran:,} ps in steps, {seen:,} ps in requests"
-    return Check("decoding time", seen == ran, detail)
+    detail += f"; {late:,} ps in pauses, {paused:,} ps in requests" if late or paused else ""
+    return Check("decoding time", seen == ran and late == paused, detail)
 
 
 def _joules(survey: Survey) -> Check:
