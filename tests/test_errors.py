@@ -14,6 +14,7 @@ from jalapeno.errors import (
     DoesNotFit,
     JalapenoError,
     LawBroken,
+    OutOfReach,
     OutputError,
     UnknownName,
     UsageError,
@@ -22,7 +23,7 @@ from jalapeno.errors import (
 )
 
 USAGE = (UnknownName, BadFact, BadPlan, BadScenario)
-OTHER = (DoesNotFit, OutputError, LawBroken)
+OTHER = (DoesNotFit, OutOfReach, OutputError, LawBroken)
 
 
 def own_classes() -> list[type]:
@@ -31,7 +32,7 @@ def own_classes() -> list[type]:
 
 
 def test_every_class_of_the_module_is_a_jalapeno_error() -> None:
-    assert len(own_classes()) == 9
+    assert len(own_classes()) == 10
     assert all(issubclass(kind, JalapenoError) for kind in own_classes())
 
 

@@ -7,6 +7,7 @@ JalapenoError
 │   ├── BadPlan           the plan does not divide the model or the system
 │   └── BadScenario       the scenario file is unreadable, wrong or of a newer format
 ├── DoesNotFit            model or request does not fit the memory
+├── OutOfReach            no plan does what was asked; says the best that one does
 ├── OutputError           folder not writable, disk full
 └── LawBroken             a conservation law failed in a run: a bug of ours
 """
@@ -48,6 +49,10 @@ class BadScenario(UsageError):
 
 class DoesNotFit(JalapenoError):
     """Model or request does not fit the memory; says what is needed and what there is."""
+
+
+class OutOfReach(JalapenoError):
+    """No plan keeps the limits, or none is as fast; says the best that is reached."""
 
 
 class OutputError(JalapenoError):

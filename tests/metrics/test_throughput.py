@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from jalapeno.metrics import measure
 from jalapeno.metrics.survey import Span, span
-from jalapeno.metrics.throughput import throughput
-from jalapeno.simulation import ClosedLoop, Journal
+from jalapeno.metrics.throughput import offered_rate, throughput
+from jalapeno.simulation import ClosedLoop, Journal, Poisson
 from tests.metrics import journals
 from tests.metrics.journals import ms
 
@@ -125,3 +127,41 @@ def test_no_more_requests_are_in_flight_than_the_loop_holds(run: Journal) -> Non
     assert isinstance(arrivals, ClosedLoop)
     in_flight = report.throughput.requests_per_s * report.latency.e2e_ms.mean / 1e3
     assert 0.5 * arrivals.concurrency < in_flight <= arrivals.concurrency * (1 + 1e-9)
+
+
+# ---- what was offered
+
+
+def arriving(*times_ms: float) -> pl.DataFrame:
+    return journals.request_table(
+        journals.request(
+            prompt=1, output=1, arrival=at, admitted=at, prefilled=at, first=at, end=at
+        )
+        for at in (ms(time) if time >= 0 else -1 for time in times_ms)
+    )
+
+
+def test_an_open_loop_offers_its_gaps_over_the_time_from_first_to_last() -> None:
+    assert offered_rate(arriving(100, 300, 200)) == pytest.approx(10.0)
+    assert offered_rate(arriving(5, -1, 15)) == pytest.approx(100.0)  # one not yet sent
+
+
+@pytest.mark.parametrize("times", [(), (3,), (3, 3), (-1, 3)])
+def test_without_a_gap_nothing_is_known_of_the_rate(times: tuple[float, ...]) -> None:
+    assert math.isnan(offered_rate(arriving(*times)))
+
+
+def test_a_closed_loop_offers_nothing_of_its_own(run: Journal) -> None:
+    report = measure(run)
+    assert math.isnan(report.throughput.offered_requests_per_s)
+    assert report.load == "closed loop, 12 in flight"
+
+
+def test_an_open_loop_that_is_not_kept_up_with_shows() -> None:
+    hand = journals.two_requests()
+    traffic = replace(hand.scenario.traffic, arrivals=Poisson(rate=1000.0))
+    report = measure(replace(hand, scenario=replace(hand.scenario, traffic=traffic)))
+    assert report.load == "open loop, 1000 requests/s at random (Poisson)"
+    # sent at 0 and 2 ms, both done after 23
+    assert report.throughput.offered_requests_per_s == pytest.approx(1 / 0.002)
+    assert report.throughput.requests_per_s == pytest.approx(2 / 0.023)

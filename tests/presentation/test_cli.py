@@ -18,7 +18,10 @@ from jalapeno.presentation import cli
 from tests.presentation.conftest import Call
 
 PROGRAM = [sys.executable, "-m", "jalapeno.presentation.cli"]
-COMMANDS = ("list", "show", "simulate", "reproduce", "system")
+COMMANDS = (
+    *("list", "show", "scenario", "simulate", "explain", "sensitivity", "frontier", "compare"),
+    *("size", "reproduce", "fit", "system", "model"),
+)
 
 
 def run(

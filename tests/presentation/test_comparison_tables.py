@@ -117,6 +117,15 @@ def test_every_quoted_run_is_under_all_four_denominators(every: Reproduction) ->
     power = every.comparisons[0].jalapeno[0].outcome.report.power
     assert table.rows[0][3] == f"{power.package_tdp.tokens_per_s_per_kw:,.0f}"
     assert table.rows[0][6] == f"{power.facility.tokens_per_s_per_kw:,.0f}"
+    assert table.headers[8:] == (
+        *("all-in J a million mixed tokens", "all-in J a million output tokens"),
+        *("$ a million mixed tokens", "$ a million output tokens"),
+    )
+    joules = float(table.rows[0][8].replace(",", ""))
+    assert joules == pytest.approx(power.all_in.joules_per_million_tokens, rel=5e-3)
+    assert float(table.rows[0][11]) == pytest.approx(
+        power.dollars_per_million_output_tokens, rel=5e-3
+    )
 
 
 def test_the_watts_behind_them_are_named_once_a_system(every: Reproduction) -> None:

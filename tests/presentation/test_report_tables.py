@@ -11,6 +11,7 @@ from jalapeno.catalogue import Alternative, Fact, Kind
 from jalapeno.metrics import CAUSES, PARTS_AND_WAITS, Check, Report, measure
 from jalapeno.presentation import report_tables as made
 from jalapeno.presentation.tables import Table
+from tests.metrics.test_sites import mixed
 from tests.presentation.samples import journal, report, row_result, scenario
 from tests.presentation.samples import reproduction as every
 
@@ -78,10 +79,60 @@ def test_power_has_all_four_denominators(plain: Report) -> None:
     table = made.power_table(plain)
     assert [cells[0] for cells in table.rows] == list(made.DENOMINATORS.values())
     tdp = row(table, "package TDP (as published)")
-    assert (tdp["W/chip"], tdp["token/s/kW"]) == ("700.0", "85,448")
+    assert (tdp["W/chip"], tdp["mixed token/s/kW"]) == ("700.0", "85,448")
     assert tdp["weakest evidence"] == "published"
     assert row(table, "facility (all-in × PUE)")["weakest evidence"] == "~ estimated"
-    assert "$ a million mixed tokens" in table.note
+    assert "mixed tokens are prompt and output together" in table.note.lower()
+
+
+def test_joules_are_for_a_million_tokens_mixed_and_output(plain: Report) -> None:
+    all_in = row(made.power_table(plain), "all-in IT power")
+    found = plain.power.all_in
+    for sort, value in (
+        ("mixed", found.joules_per_million_tokens),
+        ("output", found.joules_per_million_output_tokens),
+    ):
+        assert number(all_in[f"J a million {sort} tokens"]) == pytest.approx(value, rel=5e-3)
+
+
+def test_dollars_are_for_a_million_tokens_mixed_and_output_with_their_range() -> None:
+    found = replace(
+        measure(journal(scenario())).power,
+        dollars_per_million_tokens=0.25,
+        low_dollars_per_million_tokens=0.2,
+        high_dollars_per_million_tokens=math.nan,
+        dollars_per_million_output_tokens=2.0,
+    )
+    table = made.cost_table(replace(measure(journal(scenario())), power=found))
+    assert row(table, "a million mixed tokens") == {
+        "for": "a million mixed tokens",
+        "$": "0.250",
+        "$, low": "0.200",
+        "$, high": "–",
+        "weakest evidence": "published",
+    }
+    assert row(table, "a million output tokens")["$"] == "2.00"
+
+
+def test_sites_are_shown_apart_where_there_are_two(plain: Report) -> None:
+    two = measure(mixed())
+    assert [cells[:3] for cells in made.sites_table(two).rows] == [
+        ("main", "jalapeno", "1"),
+        ("west", "gb300", "2"),
+    ]
+    titles = [table.title for table in made.report_tables(two, {})]
+    assert "sites: watts a chip, and dollars" in titles
+    assert len(titles) == len(made.report_tables(plain, {})) + 1
+
+
+def test_what_an_open_loop_offered_is_beside_what_was_completed(plain: Report) -> None:
+    table = made.throughput_table(plain)
+    assert row(table, "requests offered (open loop)")["value"] == "–"
+    assert table.note == "Load: closed loop, 4 in flight."
+    rates = replace(plain.throughput, offered_requests_per_s=12.5)
+    table = made.throughput_table(replace(plain, throughput=rates))
+    assert row(table, "requests offered (open loop)")["value"] == "12.50"
+    assert row(table, "requests completed")["unit"] == "1/s"
 
 
 def test_the_denominators_are_those_of_the_report(plain: Report) -> None:
@@ -175,15 +226,15 @@ def test_replaced_facts_come_first_with_what_the_catalogue_says(plain: Report) -
         ("chip.stepping", "A0", "–"),
     )
     assert "not the catalogue" in first.title
-    assert len(rest) == 7
+    assert len(rest) == 8
 
 
 def test_without_replaced_facts_there_is_no_such_table(plain: Report) -> None:
     titles = [table.title for table in made.report_tables(plain, {})]
-    assert len(titles) == 7
+    assert len(titles) == 8
     assert titles[0].endswith("latency, ms")
 
 
 def test_every_row_of_the_catalogue_can_be_shown() -> None:
     found = row_result(every().layouts[0].row)
-    assert len(made.report_tables(found.outcome.report, {})) == 7
+    assert len(made.report_tables(found.outcome.report, {})) == 8

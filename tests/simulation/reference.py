@@ -7,17 +7,21 @@ passes: no tables, no heaps, no ledgers, no closed forms.
 
 from __future__ import annotations
 
-import bisect
-
 import numpy as np
 import numpy.typing as npt
 
 from jalapeno.cost import PARTS, RESOURCES
-from jalapeno.mapping import compile_price
 from jalapeno.mapping.batch import Item, batch_row
 from jalapeno.simulation import ClosedLoop, Gamma, Poisson, Role, Scenario, TraceTimes
+from tests.simulation.reference_seats import (
+    ARRIVES,
+    CACHE_IS_COPIED,
+    NEXT_STEP_FOLLOWS,
+    STEP_ENDS,
+    STEP_STARTS,
+    WaitingRoom,
+)
 from tests.simulation.reference_shapes import (
-    NOT_YET,
     Batch,
     Pool,
     Rank,
@@ -27,59 +31,14 @@ from tests.simulation.reference_shapes import (
     whole_picoseconds,
 )
 
-STEP_ENDS, CACHE_HAS_MOVED, ARRIVES, STEP_STARTS, NEXT_STEP_FOLLOWS = range(5)
-"""What happens at one instant, in order; then by number of worker or request.
 
-The next step of a segment follows last: whoever comes at its boundary still ends the segment there.
-"""
-
-
-class Reference:
+class Reference(WaitingRoom):
     """A run of a scenario, step by step."""
 
     def __init__(self, scenario: Scenario) -> None:
-        self.scenario = scenario
-        self.now = 0
-        self.delay = round(scenario.engine.first_token_delay * 1e12)
-        self.agenda: list[tuple[int, int, int]] = []
-        self.pools = [
-            Pool(
-                number,
-                pool.role,
-                compile_price(scenario.model, pool.plan, scenario.system, scenario.engine),
-                pool.plan.max_running,
-                pool.plan.max_tokens,
-            )
-            for number, pool in enumerate(scenario.pools)
-        ]
-        self.workers: list[Worker] = []
-        ranks = 0
-        for pool, described in zip(self.pools, scenario.pools, strict=True):
-            for _ in range(described.replicas):
-                seats = [Rank(ranks + i, pool.price.room.blocks) for i in range(described.plan.dp)]
-                ranks += len(seats)
-                worker = Worker(len(self.workers), pool, seats)
-                pool.workers.append(worker)
-                self.workers.append(worker)
-        self.requests = [self.request(*drawn) for drawn in enumerate(self.drawn())]
-        self.unsent = list(self.requests)
+        super().__init__(scenario)
         self.segments: list[dict[str, int | float]] = []
         self.stretches: list[tuple[Worker, Segment]] = []
-
-    def drawn(self) -> list[tuple[int, int]]:
-        traffic = self.scenario.traffic
-        prompts, outputs = traffic.lengths.draw(traffic.requests)
-        return list(zip(prompts.tolist(), outputs.tolist(), strict=True))
-
-    def request(self, number: int, lengths: tuple[int, int]) -> Request:
-        prompt, output = lengths
-        whole = self.pools[-1].price.room.blocks_for(prompt + output)
-        if len(self.pools) == 1:
-            return Request(number, prompt, output, whole, 0, left=prompt)
-        blocks = self.pools[0].price.room.blocks_for(prompt)
-        return Request(number, prompt, output, blocks, whole, left=prompt)
-
-    # ---- what happens next
 
     def run(self) -> Reference:
         """Play it to the end."""
@@ -94,8 +53,8 @@ class Reference:
             self.now, event, number = self.agenda.pop(0)
             if event == STEP_ENDS:
                 self.step_ends(self.workers[number])
-            elif event == CACHE_HAS_MOVED:
-                self.cache_has_moved(self.requests[number])
+            elif event == CACHE_IS_COPIED:
+                self.is_copied(self.requests[number])
             elif event == ARRIVES:
                 self.arrives(self.requests[number])
             elif event == STEP_STARTS:
@@ -103,79 +62,6 @@ class Reference:
             else:
                 self.next_step_follows(self.workers[number])
         return self
-
-    def note(self, time: int, event: int, number: int) -> None:
-        assert time >= self.now, "nothing happens in the past"
-        bisect.insort(self.agenda, (time, event, number))
-
-    def send_next(self, time: int) -> None:
-        if self.unsent:
-            request = self.unsent.pop(0)
-            request.times["arrival"], request.times["ready"] = time, time + self.delay
-            request.status = "sent"
-            self.note(time + self.delay, ARRIVES, request.number)
-
-    # ---- who sits where
-
-    def arrives(self, request: Request) -> None:
-        request.status = "queued"
-        self.pools[0].queue.append(request)
-        self.dispatch(self.pools[0])
-
-    def dispatch(self, pool: Pool) -> None:
-        """Seat the head of the queue while anyone can take it; nobody overtakes."""
-        while pool.queue:
-            request = pool.queue[0]
-            blocks = request.decode_blocks if pool.role is Role.DECODE else request.blocks
-            able = [
-                (rank.running, rank.number, worker, rank)
-                for worker, rank in pool.ranks()
-                if rank.running < pool.max_running and rank.free >= blocks
-            ]
-            if not able:
-                return
-            _, _, worker, rank = min(able, key=lambda one: one[:2])
-            pool.queue.pop(0)
-            rank.running += 1
-            rank.free -= blocks
-            request.times["assigned"] = self.now
-            if pool.role is Role.DECODE:
-                request.decode_rank, request.status = rank.number, "moving"
-                self.note(self.now + self.moving(request), CACHE_HAS_MOVED, request.number)
-            else:
-                request.rank, request.status = rank.number, "assigned"
-                rank.assigned.append(request)
-                self.tell(worker)
-
-    def moving(self, request: Request) -> int:
-        """How long the cache of *request* takes to its decode rank: set up, then bytes."""
-        engine = self.scenario.engine
-        level = self.scenario.system.level(sum(pool.chips for pool in self.scenario.pools))
-        rate = level.bandwidth * engine.transfer_efficiency
-        femtoseconds = round(self.pools[1].price.room.token_bytes / rate * 1e15)
-        setup = round((engine.transfer_latency + level.latency) * 1e12)
-        return setup + request.prompt * femtoseconds // 1000
-
-    def cache_has_moved(self, request: Request) -> None:
-        request.times["moved"] = self.now
-        for _, rank in self.pools[0].ranks():
-            if rank.number == request.rank:
-                rank.free += request.blocks
-        for worker, rank in self.pools[1].ranks():
-            if rank.number == request.decode_rank:
-                rank.assigned.append(request)
-                self.tell(worker)
-        self.dispatch(self.pools[0])
-
-    def tell(self, worker: Worker) -> None:
-        """Somebody waits for *worker*: it starts if idle, else ends its segment when it can."""
-        if worker.waiting:
-            worker.waiting = False
-            self.note(self.now, STEP_STARTS, worker.number)
-        elif worker.segment is not None and not worker.somebody_waits:
-            worker.somebody_waits = True
-            if not worker.stepping:
-                self.note(self.now, STEP_ENDS, worker.number)
 
     # ---- how a step starts
 
@@ -194,21 +80,48 @@ class Reference:
             return
         step = len(segment.batches)
         segment.batches.append(self.batch(worker))
+        self.grow(worker)
         worker.stepping = True
         self.note(self.now + segment.lasts(step), STEP_ENDS, worker.number)
 
+    def grow(self, worker: Worker) -> None:
+        """Every decoding sequence has room for one token more."""
+        if worker.pool.preempts:
+            for rank in worker.ranks:
+                for request in rank.decoding:
+                    more = worker.pool.blocks_for(request.tokens + 1) - request.held
+                    request.held += more
+                    rank.free -= more
+                assert rank.free >= 0
+
     def take_seats(self, worker: Worker) -> None:
-        left = False
+        left = [self.sit_down(worker, rank) for rank in worker.ranks]
+        if any(left):
+            for rank in worker.ranks:
+                self.take_back(worker, rank)
+                self.sit_down(worker, rank)
+            self.dispatch(self.stage_of(worker))
         for rank in worker.ranks:
-            for request in rank.assigned:
-                if worker.pool.role is Role.DECODE:
-                    left |= self.begins_to_answer(rank, request)
+            self.make_room(worker, rank)
+
+    def sit_down(self, worker: Worker, rank: Rank) -> bool:
+        """Those assigned to *rank* join; True if one of them left at once."""
+        left = False
+        while rank.assigned:
+            request = rank.assigned.pop(0)
+            if request.status == "moving":
+                left |= self.begins_to_answer(worker, rank, request)
+            elif request.status == "swapped in":
+                self.is_back(request)
+                self.answers_on(worker, rank, request)
+            else:
+                if request.times["admitted"] < 0:
+                    request.times["admitted"] = self.now
                 else:
-                    request.times["admitted"], request.status = self.now, "prefilling"
-                    rank.prefilling.append(request)
-            rank.assigned = []
-        if left:
-            self.dispatch(worker.pool)
+                    self.is_back(request)
+                request.status, request.left = "prefilling", request.tokens
+                rank.prefilling.append(request)
+        return left
 
     def form(self, worker: Worker) -> Segment:
         """Hand out the budget, price the step, and say for how many steps that can hold."""
@@ -255,7 +168,7 @@ class Reference:
 
     def hand_out(self, pool: Pool, rank: Rank) -> int:
         """Give prompts their chunks; return the steps for which the same chunks can be repeated."""
-        budget = pool.max_tokens - len(rank.decoding)
+        budget = pool.described.plan.max_tokens - len(rank.decoding)
         repeats, left = 2**62, budget
         for request in rank.prefilling:
             request.chunk = max(0, min(request.left, left))
@@ -263,7 +176,7 @@ class Reference:
             if request.chunk == 0:
                 continue
             repeats = 1
-            past_caps = request.prompt - request.left >= max(self.scenario.model.caps, default=0)
+            past_caps = request.tokens - request.left >= max(self.scenario.model.caps, default=0)
             if request.chunk == budget < request.left and past_caps:
                 repeats = (request.left - 1) // request.chunk
         return repeats
@@ -274,7 +187,7 @@ class Reference:
         for rank in worker.ranks:
             decode = [Item(each.prompt + each.made - 1, 1, False, True) for each in rank.decoding]
             prefill = [
-                Item(each.prompt - each.left, each.chunk, True, each.chunk == each.left)
+                Item(each.tokens - each.left, each.chunk, True, each.chunk == each.left)
                 for each in rank.prefilling
                 if each.chunk
             ]
@@ -295,7 +208,8 @@ class Reference:
         if worker.stepping:
             self.charge(worker, segment)
             worker.stepping = False
-        if len(segment.batches) < segment.planned and not worker.somebody_waits:
+        going_on = len(segment.batches) < segment.planned and not worker.somebody_waits
+        if going_on and all(self.is_free(worker, rank, 0) for rank in worker.ranks):
             self.note(self.now, NEXT_STEP_FOLLOWS, worker.number)
             return
         self.close(worker, segment)
@@ -307,11 +221,16 @@ class Reference:
         extra = segment.lasts(step) - alone
         for rank in worker.ranks:
             for request in rank.prefilling:
-                request.spent["others_decode"] += alone
-                request.spent["others_prefill"] += extra
+                again = request.answers
                 for number, part in enumerate(PARTS):
-                    request.spent[f"prefill_{part}"] += segment.part(number, step)
+                    phase = "decode" if again else "prefill"
+                    request.spent[f"{phase}_{part}"] += segment.part(number, step)
                 request.left -= request.chunk
+                if again:
+                    request.spent["recompute"] += alone + extra
+                else:
+                    request.spent["others_decode"] += alone
+                    request.spent["others_prefill"] += extra
             for request in rank.decoding:
                 request.spent["own_decode"] += alone
                 request.spent["interference"] += extra
@@ -320,13 +239,15 @@ class Reference:
                 request.made += 1
 
     def close(self, worker: Worker, segment: Segment) -> None:
-        pool = worker.pool
         self.write(worker, segment)
         steps = range(len(segment.batches))
         extra = sum(segment.lasts(step) - segment.alone(step) for step in steps)
-        handed = False
+        worker.segment, worker.somebody_waits = None, False
+        self.note(self.now, STEP_STARTS, worker.number)
         for rank in worker.ranks:
             for request in rank.prefilling:
+                if request.answers:
+                    continue
                 # its share of the prefill time, rounded down once a segment, is its own
                 own = extra * request.chunk // segment.prefill if request.chunk else 0
                 request.spent["own_prefill"] += own
@@ -334,37 +255,40 @@ class Reference:
             for request in sorted(rank.decoding, key=lambda each: each.number):
                 if request.made == request.output:
                     rank.decoding.remove(request)
-                    self.leaves(rank, request)
+                    self.leaves(worker, rank, request)
             while rank.prefilling and rank.prefilling[0].left == 0:
-                request = rank.prefilling.pop(0)
-                request.times["prefilled"] = self.now
-                if pool.role is Role.UNIFIED:
-                    self.begins_to_answer(rank, request)
-                else:
-                    rank.running -= 1
-                    self.pools[1].queue.append(request)
-                    handed = True
-        worker.segment, worker.somebody_waits = None, False
-        self.note(self.now, STEP_STARTS, worker.number)
-        self.dispatch(pool)
-        if handed:
-            self.dispatch(self.pools[1])
+                self.prompt_is_done(worker, rank, rank.prefilling.pop(0))
+        for rank in worker.ranks:
+            self.take_back(worker, rank)
+        self.dispatch(self.stage_of(worker))
 
-    def begins_to_answer(self, rank: Rank, request: Request) -> bool:
+    def prompt_is_done(self, worker: Worker, rank: Rank, request: Request) -> None:
+        if request.answers:  # again, and the next token comes with it
+            request.spent["recomputed"] += request.tokens
+            request.spent["resumed"] += 1
+            request.made += 1
+            self.answers_on(worker, rank, request)
+            return
+        request.times["prefilled"] = self.now
+        if worker.pool.role is Role.UNIFIED:
+            self.begins_to_answer(worker, rank, request)
+        else:
+            rank.running -= 1
+            self.departs(worker, request)
+            self.enters(self.second, request)
+
+    def begins_to_answer(self, worker: Worker, rank: Rank, request: Request) -> bool:
         """The first token is out; True if it was the last, too."""
-        request.times["first"], request.status, request.made = self.now, "decoding", 1
-        if request.output == 1:
-            self.leaves(rank, request)
+        request.times["first"], request.made = self.now, 1
+        return self.answers_on(worker, rank, request)
+
+    def answers_on(self, worker: Worker, rank: Rank, request: Request) -> bool:
+        request.status = "decoding"
+        if request.made == request.output:
+            self.leaves(worker, rank, request)
             return True
         rank.decoding.append(request)
         return False
-
-    def leaves(self, rank: Rank, request: Request) -> None:
-        request.times["end"], request.status = self.now, "done"
-        rank.running -= 1
-        rank.free += request.blocks if request.decode_rank == NOT_YET else request.decode_blocks
-        if isinstance(self.scenario.traffic.arrivals, ClosedLoop):
-            self.send_next(self.now)
 
     def write(self, worker: Worker, segment: Segment) -> None:
         """The segment as the journal has it."""

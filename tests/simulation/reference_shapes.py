@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,16 +10,27 @@ import numpy.typing as npt
 from jalapeno.cost import PARTS
 from jalapeno.mapping import StepPrice
 from jalapeno.mapping.batch import Item
-from jalapeno.simulation import Role
+from jalapeno.simulation import Preemption, Role
+from jalapeno.simulation import scenario as scenarios
 
 TIMES = ("arrival", "ready", "assigned", "admitted", "prefilled", "moved", "first", "end")
 LABELS = ("own_prefill", "others_prefill", "others_decode", "own_decode", "interference")
+LOSSES = (
+    "preemptions",
+    "resumed",
+    "recomputed",
+    "preempted",
+    "preempted_first",
+    "recompute",
+)
 SPENT = (
     *LABELS,
+    *LOSSES,
     *(f"prefill_{part}" for part in PARTS),
     *(f"decode_{part}" for part in PARTS),
 )
 NOT_YET = -1
+PORTS: tuple[str, ...] = ("kv out", "kv in", "host out", "host in")
 
 Batch = list[list[Item]]
 """The sequences of a step, by attention rank."""
@@ -38,16 +48,30 @@ class Request:
     number: int
     prompt: int
     output: int
-    blocks: int
-    decode_blocks: int
     left: int
     made: int = 0
     chunk: int = 0
+    held: int = 0
+    """Blocks it has on the rank where it sits."""
+    lost: int = 0
+    """When it lost its seat."""
+    blocks: int = 0
+    decode_blocks: int = 0
     status: str = "unsent"
     rank: int = NOT_YET
     decode_rank: int = NOT_YET
     times: dict[str, int] = field(default_factory=lambda: dict.fromkeys(TIMES, NOT_YET))
     spent: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SPENT, 0))
+
+    @property
+    def tokens(self) -> int:
+        """What it consists of by now."""
+        return self.prompt + self.made
+
+    @property
+    def answers(self) -> bool:
+        """It has its first token."""
+        return self.times["first"] != NOT_YET
 
     def row(self) -> dict[str, int | str]:
         """The request as the journal has it."""
@@ -98,10 +122,17 @@ class Rank:
 
     number: int
     free: int
+    host: int
+    """What the host still takes, in ps of copying."""
     running: int = 0
+    busy: dict[str, int] = field(default_factory=lambda: dict.fromkeys(PORTS, 0))
+    """Until when each port is."""
     assigned: list[Request] = field(default_factory=list)
     prefilling: list[Request] = field(default_factory=list)
     decoding: list[Request] = field(default_factory=list)
+    coming: list[Request] = field(default_factory=list)
+    """Their caches are on the way."""
+    returning: list[Request] = field(default_factory=list)
 
 
 @dataclass
@@ -117,19 +148,54 @@ class Worker:
     somebody_waits: bool = False
     """The segment is to end at the next step boundary."""
     last_end: int = 0
+    queue: list[Request] = field(default_factory=list)
+    unfinished: list[Request] = field(default_factory=list)
+    """All that the router has sent here."""
 
 
 @dataclass
 class Pool:
     number: int
-    role: Role
+    described: scenarios.Pool
+    site: scenarios.Site
     price: StepPrice
-    max_running: int
-    max_tokens: int
     workers: list[Worker] = field(default_factory=list)
-    queue: list[Request] = field(default_factory=list)
 
-    def ranks(self) -> Iterator[tuple[Worker, Rank]]:
-        for worker in self.workers:
-            for rank in worker.ranks:
-                yield worker, rank
+    @property
+    def role(self) -> Role:
+        return self.described.role
+
+    @property
+    def preempts(self) -> bool:
+        return self.described.preemption is not Preemption.NONE
+
+    def blocks_for(self, tokens: int) -> int:
+        return self.price.room.blocks_for(tokens)
+
+    def to_be_seated(self, request: Request) -> int:
+        """Blocks that must be free for *request* to be admitted."""
+        if self.preempts:
+            return self.blocks_for(request.prompt + 1)
+        if self.role is Role.PREFILL:
+            return self.blocks_for(request.prompt)
+        return self.blocks_for(request.prompt + request.output)
+
+    def copying(self, request: Request) -> int:
+        """How long the cache of *request* takes to the host or from it."""
+        rate, room = self.site.system.chip.host.bandwidth, self.price.room
+        each = round(room.token_bytes / rate * 1e15)
+        return round(room.fixed_bytes / rate * 1e12) + request.tokens * each // 1000
+
+
+@dataclass
+class Stage:
+    """Pools that do the same for a request."""
+
+    pools: list[Pool]
+    queue: list[Request] = field(default_factory=list)
+    """Of those that the router sends to nobody in particular."""
+    turn: int = 0
+
+    @property
+    def workers(self) -> list[Worker]:
+        return [worker for pool in self.pools for worker in pool.workers]

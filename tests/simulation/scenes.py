@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from jalapeno import catalogue
-from jalapeno.catalogue import override
+from jalapeno.catalogue import Model, model_of
 from jalapeno.mapping import Plan, Precision
 from jalapeno.mapping.memory import kv_bytes, weight_bytes
 from jalapeno.simulation import (
@@ -19,39 +19,44 @@ from jalapeno.simulation import (
     Lengths,
     Poisson,
     Pool,
+    Preemption,
     Role,
+    Router,
     Scenario,
     Traffic,
     resolve,
     scenario_of,
+    set_fact,
 )
 
 LAYOUTS = {
-    "gpt-oss-120b": ("TP1", "TP2", "TEP2", "TEP4", "DEP2", "DEP4", "TP2DP2"),
+    "gpt-oss-120b": ("TP1", "TP2", "TEP2", "TEP4", "DEP2", "DEP4", "TP2DP2", "PP2"),
     "deepseek-r1": ("TP4", "TEP4", "DEP4", "TP2DP2"),
     "kimi-k2.5": ("TP8", "TEP4", "DEP8", "TP4DP2"),
 }
 """Cuts of each model that fit both systems."""
-CUTS = {
-    "TP1": (1, 1, 1),
-    "TP2": (2, 1, 1),
-    "TP4": (4, 1, 1),
-    "TP8": (8, 1, 1),
-    "TEP2": (2, 2, 1),
-    "TEP4": (4, 4, 1),
-    "DEP2": (1, 2, 2),
-    "DEP4": (1, 4, 4),
-    "DEP8": (1, 8, 8),
-    "TP2DP2": (2, 4, 2),
-    "TP4DP2": (4, 8, 2),
+CUTS: Mapping[str, Mapping[str, Any]] = {
+    "TP1": {},
+    "TP2": {"tp": 2},
+    "TP4": {"tp": 4},
+    "TP8": {"tp": 8},
+    "TEP2": {"tp": 2, "ep": 2},
+    "TEP4": {"tp": 4, "ep": 4},
+    "DEP2": {"ep": 2, "dp": 2},
+    "DEP4": {"ep": 4, "dp": 4},
+    "DEP8": {"ep": 8, "dp": 8},
+    "TP2DP2": {"tp": 2, "ep": 4, "dp": 2},
+    "TP4DP2": {"tp": 4, "ep": 8, "dp": 2},
+    "PP2": {"pp": 2},
 }
-"""Layout -> (tp, ep, dp)."""
 SYSTEMS = {"jalapeno-rack": "jalapeno-engine", "gb300-nvl72": "tensorrt-llm"}
 
 
 @cache
 def facts(system: str, model: str) -> Mapping[str, Any]:
-    return resolve(system, model, SYSTEMS[system])
+    """With the other system as a site called west."""
+    west = next(name for name in SYSTEMS if name != system)
+    return resolve(system, model, SYSTEMS[system], others={"west": (west, SYSTEMS[west])})
 
 
 def plan(
@@ -62,12 +67,9 @@ def plan(
     max_running: int = 4,
     max_tokens: int = 64,
 ) -> Plan:
-    tp, ep, dp = CUTS[layout]
     engine, chip = catalogue.engine(SYSTEMS[system]), catalogue.system(system).chip
     return Plan(
-        tp=tp,
-        ep=ep,
-        dp=dp,
+        **CUTS[layout],
         max_running=max_running,
         max_tokens=max_tokens,
         precision=Precision.as_served(engine, catalogue.model(model), chip),
@@ -86,37 +88,55 @@ class Scene:
     delay: str = "0 s"
     block_tokens: int = 16
     blocks: int | None = None
-    """KV blocks of the rank that has the fewest; None: what the memory holds."""
+    """KV blocks of the rank that has the fewest, at each site; None: what the memory holds."""
     overrides: tuple[tuple[str, str], ...] = ()
+    west: tuple[int, ...] = ()
+    """Numbers of the pools that stand on the other system."""
+    router: Router = Router.SHARED
+    preemption: Preemption = Preemption.NONE
+    """Of all pools but prefill ones."""
 
     def scenario(self) -> Scenario:
-        texts = {
-            "engine.first_token_delay": self.delay,
-            "engine.block_tokens": str(self.block_tokens),
-            **dict(self.overrides),
-        }
-        if self.blocks is not None:
-            texts["engine.memory_reserve"] = f"{self.reserve(self.blocks)} B"
         trees = dict(facts(self.system, self.model))
-        for path, text in texts.items():
-            root, _, rest = path.partition(".")
-            root, rest = ("system", path) if root == "chip" else (root, rest)
-            trees[root] = override(trees[root], rest, text)
+        if not self.west:
+            del trees["others"]
+        for path, text in (("engine.first_token_delay", self.delay), *self.overrides):
+            set_fact(trees, path, text)
+        for site, numbers in self.sites().items():
+            set_fact(trees, f"{site}engine.block_tokens", str(self.block_tokens))
+            if self.blocks is not None:
+                reserve = self.reserve(site, numbers, model_of(trees["model"]), self.blocks)
+                set_fact(trees, f"{site}engine.memory_reserve", f"{reserve} B")
         pools = tuple(
-            Pool(role=role, plan=plan, replicas=replicas) for role, replicas, plan in self.pools
+            Pool(
+                role=role,
+                plan=plan,
+                replicas=replicas,
+                site="west" if number in self.west else "main",
+                preemption=Preemption.NONE if role is Role.PREFILL else self.preemption,
+            )
+            for number, (role, replicas, plan) in enumerate(self.pools)
         )
-        return scenario_of(trees, pools, self.traffic, self.seed)
+        return scenario_of(trees, pools, self.traffic, self.seed, self.router)
 
-    def reserve(self, blocks: int) -> int:
-        """Memory to keep back so that the tightest rank has *blocks* blocks left."""
-        model, chip = catalogue.model(self.model), catalogue.system(self.system).chip
+    def sites(self) -> dict[str, list[int]]:
+        """Where paths of facts begin -> the pools that are there."""
+        numbers = range(len(self.pools))
+        here = [number for number in numbers if number not in self.west]
+        sites = {"": here, "others.west.": list(self.west)}
+        return {site: numbers for site, numbers in sites.items() if numbers}
+
+    def reserve(self, site: str, numbers: list[int], model: Model, blocks: int) -> int:
+        """Memory to keep back so that the tightest rank of a site has *blocks* blocks left."""
+        others = [name for name in SYSTEMS if name != self.system]
+        chip = catalogue.system(others[0] if site else self.system).chip
         return min(
             int(
                 chip.hbm.capacity
                 - weight_bytes(model, plan)
                 - (blocks + 0.5) * self.block_tokens * kv_bytes(model, plan)[0]
             )
-            for _, _, plan in self.pools
+            for _, _, plan in (self.pools[number] for number in numbers)
         )
 
 
@@ -187,10 +207,15 @@ def scenes(draw: st.DrawFn) -> Scene:
     """Small deployments of all sorts."""
     model = draw(st.sampled_from(sorted(LAYOUTS)))
     system = draw(st.sampled_from(sorted(SYSTEMS)))
-    roles = draw(st.sampled_from(((Role.UNIFIED,), (Role.PREFILL, Role.DECODE))))
-    pools = tuple((role, draw(st.integers(1, 3)), draw(plans(model, system))) for role in roles)
+    (other,) = (name for name in SYSTEMS if name != system)
+    roles = draw(st.sampled_from(STAGES), label="roles")
+    west = tuple(number for number in range(len(roles)) if draw(st.integers(0, 3)) == 0)
+    pools = tuple(
+        (role, draw(st.integers(1, 3)), draw(plans(model, other if number in west else system)))
+        for number, role in enumerate(roles)
+    )
     traffic = draw(traffics())
-    block_tokens = draw(st.sampled_from((16, 64)))
+    block_tokens = draw(st.sampled_from((1, 3, 16, 64)))
     blocks: int | None = None
     if draw(st.booleans(), label="little memory"):
         prompts, outputs = traffic.lengths.draw(traffic.requests)
@@ -206,8 +231,69 @@ def scenes(draw: st.DrawFn) -> Scene:
         block_tokens=block_tokens,
         blocks=blocks,
         overrides=draw(st.sampled_from(ODDITIES)),
+        west=west,
+        router=draw(st.sampled_from(Router)),
+        preemption=draw(st.sampled_from(Preemption)),
     )
 
+
+@st.composite
+def tight_scenes(draw: st.DrawFn) -> Scene:
+    """Many that preempt: long answers, more slots than there are blocks for."""
+    roles = draw(st.sampled_from(STAGES[:2]), label="roles")
+    layout = draw(st.sampled_from(("TP1", "DEP2", "PP2")))
+    running = draw(st.integers(3, 8), label="max_running")
+    beside = draw(st.sampled_from((0, 5, 40)), label="tokens beside the slots'")
+    here = plan(layout, max_running=running, max_tokens=running + beside)
+    lengths = Lengths(
+        isl=draw(st.one_of(st.integers(1, 30), st.integers(100, 150))),
+        osl=draw(st.integers(40, 160)),
+        ratio=draw(st.sampled_from((0.01, 0.5, 1.0))),
+        seed=draw(st.integers(0, 1000)),
+    )
+    concurrency, rate = draw(st.integers(4, 14)), draw(st.sampled_from((50.0, 500.0, 1e6)))
+    arrivals: ClosedLoop | Poisson = ClosedLoop(concurrency=concurrency)
+    if draw(st.booleans(), label="open"):
+        arrivals = Poisson(rate=rate)
+    block_tokens = draw(st.sampled_from((1, 4, 16)))
+    windows = draw(st.integers(0, 3)) == 0
+    overrides = draw(st.sampled_from(HOSTS)) + (() if windows else NO_WINDOWS)
+    if len(roles) > 1:
+        setup = draw(st.sampled_from(("0 s", "5 ms", "40 ms")))
+        overrides += (("engine.transfer_latency", setup),)
+    needed = blocks_needed(lengths.isl + lengths.osl, block_tokens)
+    needed -= 0 if windows else blocks_needed(0, block_tokens)
+    return Scene(
+        pools=tuple((role, draw(st.integers(1, 2)), here) for role in roles),
+        traffic=Traffic(lengths=lengths, arrivals=arrivals, requests=draw(st.integers(8, 40))),
+        delay=draw(st.sampled_from(("0 s", "3 ms"))),
+        block_tokens=block_tokens,
+        blocks=needed + draw(st.integers(0, needed), label="blocks to spare"),
+        overrides=overrides,
+        router=draw(st.sampled_from(Router)),
+        preemption=draw(st.sampled_from((Preemption.RECOMPUTE, Preemption.SWAP))),
+    )
+
+
+STAGES = (
+    (Role.UNIFIED,),
+    (Role.PREFILL, Role.DECODE),
+    (Role.UNIFIED, Role.UNIFIED),
+    (Role.PREFILL, Role.DECODE, Role.DECODE),
+    (Role.PREFILL, Role.PREFILL, Role.DECODE),
+)
+
+NO_WINDOWS = (("model.attention.window_layers", "0"),)
+"""Without them a sequence takes no blocks that do not depend on its length."""
+
+HOSTS: tuple[tuple[tuple[str, str], ...], ...] = (
+    (),
+    (("chip.host.bandwidth", "20 GB/s"),),
+    (("chip.host.bandwidth", "300 MB/s"),),
+    (("chip.host.capacity", "4 MB"),),
+    (("chip.host.capacity", "12 MB"), ("chip.host.bandwidth", "3 GB/s")),
+)
+"""Hosts that are fast and slow, large and small; a cache of gpt-oss is some megabytes."""
 
 ODDITIES: tuple[tuple[tuple[str, str], ...], ...] = (
     (),

@@ -107,8 +107,8 @@ def test_a_journal_has_a_row_a_request_in_the_order_they_were_sent() -> None:
 
 def test_a_journal_hides_what_only_the_loop_needs() -> None:
     columns = simulate(small()).requests.columns
-    assert not {"left", "chunk", "next"} & set(columns)
-    assert set(columns) == set(c.REQUEST) - {"left", "chunk", "next"}
+    assert not {"left", "chunk", "made", "next"} & set(columns)
+    assert set(columns) == set(c.REQUEST) - {"left", "chunk", "made", "next"}
 
 
 def test_segments_have_a_column_for_every_part_and_resource() -> None:
@@ -171,8 +171,12 @@ def test_columns_are_where_their_names_say() -> None:
     assert c.SEGMENT_INTEGERS.index("matrix_growth") == c.S_GROWTHS
     assert c.WORKER_TABLE.index("idle_since") == c.W_IDLE_SINCE
     assert c.RANK_TABLE.index("assigned_tail") == c.R_ASSIGNED_TAIL
-    assert c.POOL_TABLE.index("queue_tail") == c.P_QUEUE_TAIL
-    assert c.CLOCK.index("finished") == c.C_FINISHED
+    assert c.RANK_TABLE.index("returning_tail") == c.R_RETURNING_TAIL
+    assert c.WORKER_TABLE.index("queue_tail") == c.W_QUEUE_TAIL
+    assert c.POOL_TABLE.index("swap_token") == c.P_SWAP_TOKEN
+    assert c.STAGE_TABLE.index("queue_tail") == c.G_QUEUE_TAIL
+    assert c.REQUEST.index("recompute") == c.RECOMPUTE
+    assert c.CLOCK.index("router") == c.C_ROUTER
     assert c.STATUSES.index("done") == c.DONE
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jalapeno import catalogue
 from jalapeno.catalogue import Engine, Model, System, engine_of, model_of, system_of
 from jalapeno.mapping import Precision
-from jalapeno.simulation import Lengths, resolve
+from jalapeno.simulation import AnyLengths, Lengths, resolve
 from jalapeno.simulation.scenario import Trees
 
 WORKLOAD = Lengths(isl=8192, osl=1024)
@@ -24,7 +24,7 @@ class Subject:
     model: Model
     engine: Engine
     precision: Precision
-    lengths: Lengths
+    lengths: AnyLengths
 
     @property
     def mean_lengths(self) -> tuple[float, float]:
@@ -37,7 +37,7 @@ def subject(
     system: str,
     engine: str | None = None,
     *,
-    lengths: Lengths = WORKLOAD,
+    lengths: AnyLengths = WORKLOAD,
     overrides: Mapping[str, str] | None = None,
     precision: Precision | None = None,
 ) -> Subject:

@@ -13,6 +13,7 @@ from jalapeno.metrics.latency import Latency
 from jalapeno.metrics.measure import measure
 from jalapeno.metrics.power import Denominator, Power, SitePower
 from jalapeno.metrics.report import Report
+from jalapeno.metrics.saturation import Saturation, saturation
 from jalapeno.metrics.throughput import Throughput
 from jalapeno.metrics.utilisation import Utilisation
 
@@ -26,6 +27,7 @@ __all__ = [
     "Latency",
     "Power",
     "Report",
+    "Saturation",
     "SitePower",
     "Throughput",
     "Utilisation",
@@ -34,4 +36,5 @@ __all__ = [
     "band",
     "measure",
     "require",
+    "saturation",
 ]

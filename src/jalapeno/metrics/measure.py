@@ -13,6 +13,7 @@ from jalapeno.metrics.audit import audit, finished
 from jalapeno.metrics.latency import latency
 from jalapeno.metrics.power import evidence, power
 from jalapeno.metrics.report import Report
+from jalapeno.metrics.saturation import saturation
 from jalapeno.metrics.sites import site_uses, tariffs_for
 from jalapeno.metrics.survey import Survey, span, survey
 from jalapeno.metrics.throughput import offered_rate, throughput
@@ -51,6 +52,7 @@ def measure(
         requests_done=len(done),
         latency=latency(done, found.gaps_ms),
         throughput=rates,
+        saturation=saturation(journal.requests, arrivals),
         power=power(scenario, uses, rates),
         utilisation=utilisation(found.together, rates.chips, rates.duration_s),
         pools=_by_pool(found, journal.workers, rates.duration_s),

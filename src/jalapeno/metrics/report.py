@@ -12,6 +12,7 @@ from jalapeno.metrics.attribution import Attribution
 from jalapeno.metrics.audit import Check
 from jalapeno.metrics.latency import Latency
 from jalapeno.metrics.power import Power
+from jalapeno.metrics.saturation import Saturation
 from jalapeno.metrics.throughput import Throughput
 from jalapeno.metrics.utilisation import Utilisation
 
@@ -33,6 +34,8 @@ class Report:
     """What latency, throughput and attribution are over."""
     latency: Latency
     throughput: Throughput
+    saturation: Saturation | None
+    """Whether an open loop was kept up with; None for a closed one."""
     power: Power
     utilisation: Utilisation
     pools: tuple[Utilisation, ...]
@@ -49,7 +52,7 @@ def _plain(value: Any) -> Any:
     match value:
         case Kind():
             return value.name.lower()
-        case bool() | int() | str():
+        case None | bool() | int() | str():
             return value
         case float():
             return float(value) if math.isfinite(value) else None

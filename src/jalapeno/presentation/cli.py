@@ -14,9 +14,11 @@ from typing import Annotated, NoReturn
 import typer
 
 from jalapeno.errors import JalapenoError
+from jalapeno.presentation.compare_command import compare_command
 from jalapeno.presentation.explain_command import explain_command
 from jalapeno.presentation.files import unwritable
 from jalapeno.presentation.fit_command import fit_command
+from jalapeno.presentation.frontier_command import frontier_command
 from jalapeno.presentation.list_command import list_command
 from jalapeno.presentation.model_command import model_app
 from jalapeno.presentation.reproduce_command import reproduce_command
@@ -24,6 +26,7 @@ from jalapeno.presentation.scenario_command import scenario_command
 from jalapeno.presentation.sensitivity_command import sensitivity_command
 from jalapeno.presentation.show_command import show_command
 from jalapeno.presentation.simulate_command import simulate_command
+from jalapeno.presentation.size_command import size_command
 from jalapeno.presentation.system_command import system_check_command
 
 INTERRUPTED, TERMINATED = 130, 143
@@ -56,6 +59,18 @@ app.command("explain", epilog="Example: jalapeno explain out/DIGEST --metric ttf
 app.command(
     "sensitivity", epilog="Example: jalapeno sensitivity scenario.json --answer mean_tbt_ms"
 )(sensitivity_command)
+app.command(
+    "frontier",
+    epilog="Example: jalapeno frontier deepseek-r1 gb300-nvl72 --per tdp --at 60 --at 100",
+)(frontier_command)
+app.command(
+    "compare",
+    epilog="Example: jalapeno compare jalapeno-rack gb300-nvl72 --model deepseek-r1 --at 60",
+)(compare_command)
+app.command(
+    "size",
+    epilog="Example: jalapeno size deepseek-r1 jalapeno-rack --rate 500 --ttft-ms 2000 --speed 60",
+)(size_command)
 app.command("fit", epilog="Example: jalapeno fit --most 3")(fit_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from jalapeno.catalogue import Fact
 from jalapeno.metrics import Attribution, Check, Denominator, Distribution, Report
 from jalapeno.presentation.digits import UNDEFINED, counted, number, percent
+from jalapeno.presentation.saturation import saturation_words
 from jalapeno.presentation.tables import MARKS, Table, kind_word
 from jalapeno.units import render
 
@@ -92,7 +93,8 @@ def latency_table(report: Report) -> Table:
         headers=("over requests done", *PERCENTILES),
         align="lrrrrrr",
         rows=tuple((name, *_distribution(values)) for name, values in rows.items()),
-        note="The four parts of TTFT add up in the mean. TBT is, for a request, the time after the "
+        note=saturation_words(report.saturation)
+        + "The four parts of TTFT add up in the mean. TBT is, for a request, the time after the "
         "first token over the tokens after it; the gap is over all such tokens alike.",
     )
 

@@ -14,21 +14,35 @@ NOBODY = -1
 
 REQUEST_TIMES = ("arrival", "ready", "admitted", "prefilled", "assigned", "moved", "first", "end")
 REQUEST_LABELS = ("own_prefill", "others_prefill", "others_decode", "own_decode", "interference")
-"""Whose tokens a step's time was for: up to the prompt's end, then after the first token."""
+"""Whose tokens a step's time was for: up to the prompt's end, then after the first token.
+
+A request that loses its seat before its first token starts its prompt again: the steps it sat
+through before count as prefill like those after.
+"""
+REQUEST_LOSSES = (
+    "preemptions",  # how often it had to give up its blocks, or what was on the way to them
+    "resumed",  # how often it was prefilled again after its first token; each ends with a token
+    "recomputed",  # tokens prefilled beside those of the prompt
+    "preempted",  # ps without a seat after it had one, copies to and from the host included
+    "preempted_first",  # ps of those before the first token
+    "recompute",  # ps of prefilling again after the first token
+)
 REQUEST = (
     "prompt",
     "output",
     "limit",
-    "blocks",  # KV blocks where the prompt is computed
+    "blocks",  # KV blocks where the prompt is computed: when seated, and at the end
     "decode_blocks",  # and where the answer is, if that is elsewhere
-    "left",  # prompt tokens still to prefill
+    "left",  # tokens still to prefill
     "chunk",  # prompt tokens in the current step
+    "made",  # answer tokens when it last left or lost its seat, or began to decode
     "rank",  # where the prompt was computed
-    "decode_rank",  # where the answer was
+    "decode_rank",  # where the answer was, if that is elsewhere
     "status",
     "next",  # next request of the list it is in
     *REQUEST_TIMES,
     *REQUEST_LABELS,
+    *REQUEST_LOSSES,
     *(f"prefill_{part}" for part in PARTS),
     *(f"decode_{part}" for part in PARTS),
 )
@@ -40,6 +54,7 @@ REQUEST = (
     DECODE_BLOCKS,
     LEFT,
     CHUNK,
+    MADE,
     RANK,
     DECODE_RANK,
     STATUS,
@@ -57,12 +72,48 @@ REQUEST = (
     OTHERS_DECODE,
     OWN_DECODE,
     INTERFERENCE,
+    PREEMPTIONS,
+    RESUMED,
+    RECOMPUTED,
+    PREEMPTED,
+    PREEMPTED_FIRST,
+    RECOMPUTE,
     PREFILL_PARTS,
-) = range(25)
+) = range(32)
 DECODE_PARTS = PREFILL_PARTS + len(PARTS)
 
-STATUSES = ("unsent", "sent", "queued", "assigned", "prefilling", "moving", "decoding", "done")
-UNSENT, SENT, QUEUED, TAKEN, PREFILLING, MOVING, DECODING, DONE = range(len(STATUSES))
+STATUSES = (
+    "unsent",
+    "sent",
+    "queued",
+    "assigned",
+    "prefilling",
+    "moving",  # the KV cache, from its prefill rank
+    "decoding",
+    "done",
+    "to move again",  # its blocks were given up before the cache was there
+    "to prefill again",
+    "swapping out",
+    "swapped out",
+    "swapping in",
+    "swapped in",  # and joins at the next step
+)
+(
+    UNSENT,
+    SENT,
+    QUEUED,
+    TAKEN,
+    PREFILLING,
+    MOVING,
+    DECODING,
+    DONE,
+    UNMOVED,
+    LOST,
+    SWAPPING_OUT,
+    SWAPPED_OUT,
+    SWAPPING_IN,
+    SWAPPED_IN,
+) = range(len(STATUSES))
 
 RANK_TABLE = (
     "worker",
@@ -72,10 +123,19 @@ RANK_TABLE = (
     "counter",  # decode steps done
     "free_blocks",
     "heap",  # length of the finish heap
+    "host_room",  # of the host's memory, in ps that copying fills it
+    "kv_out",  # until when the port is busy; likewise the next three
+    "kv_in",
+    "host_out",
+    "host_in",
     "prefill_head",
     "prefill_tail",
     "assigned_head",
     "assigned_tail",
+    "coming_head",  # caches on the way, if the pool preempts
+    "coming_tail",
+    "returning_head",  # preempted, oldest first
+    "returning_tail",
 )
 (
     R_WORKER,
@@ -85,10 +145,19 @@ RANK_TABLE = (
     R_COUNTER,
     R_FREE,
     R_HEAP,
+    R_HOST_ROOM,
+    R_KV_OUT,
+    R_KV_IN,
+    R_HOST_OUT,
+    R_HOST_IN,
     R_PREFILL_HEAD,
     R_PREFILL_TAIL,
     R_ASSIGNED_HEAD,
     R_ASSIGNED_TAIL,
+    R_COMING_HEAD,
+    R_COMING_TAIL,
+    R_RETURNING_HEAD,
+    R_RETURNING_TAIL,
 ) = range(len(RANK_TABLE))
 
 WORKER_TABLE = (
@@ -106,6 +175,9 @@ WORKER_TABLE = (
     "sampled",
     "decoding",
     "idle_since",
+    "bound",  # requests bound to it that it has not finished
+    "queue_head",  # of those, who has no seat yet
+    "queue_tail",
 )
 (
     W_POOL,
@@ -122,31 +194,67 @@ WORKER_TABLE = (
     W_SAMPLED,
     W_DECODING,
     W_IDLE_SINCE,
+    W_BOUND,
+    W_QUEUE_HEAD,
+    W_QUEUE_TAIL,
 ) = range(len(WORKER_TABLE))
 
 POOL_TABLE = (
     "role",
     "price",
+    "stage",
     "first_rank",
     "ranks",
     "ranks_worker",
     "max_running",
     "max_tokens",
-    "queue_head",
-    "queue_tail",
+    "blocks",  # KV blocks of a rank
+    "block_tokens",
+    "fixed_blocks",  # of a sequence of any length
+    "preemption",
+    "swap_sequence",  # ps that its fixed part takes to or from the host
+    "swap_token",  # and a token, femtoseconds
 )
 (
     P_ROLE,
     P_PRICE,
+    P_STAGE,
     P_FIRST_RANK,
     P_RANKS,
     P_RANKS_WORKER,
     P_MAX_RUNNING,
     P_MAX_TOKENS,
-    P_QUEUE_HEAD,
-    P_QUEUE_TAIL,
+    P_BLOCKS,
+    P_BLOCK_TOKENS,
+    P_FIXED_BLOCKS,
+    P_PREEMPTION,
+    P_SWAP_SEQUENCE,
+    P_SWAP_TOKEN,
 ) = range(len(POOL_TABLE))
 UNIFIED, PREFILL_ROLE, DECODE_ROLE = range(3)
+NO_PREEMPTION, RECOMPUTES, SWAPS = range(3)
+
+STAGE_TABLE = (
+    "first_pool",
+    "pools",
+    "first_worker",
+    "workers",
+    "turn",  # round robin: whose it is, from the first worker
+    "queue_head",  # the shared queue
+    "queue_tail",
+)
+(
+    G_FIRST_POOL,
+    G_POOLS,
+    G_FIRST_WORKER,
+    G_WORKERS,
+    G_TURN,
+    G_QUEUE_HEAD,
+    G_QUEUE_TAIL,
+) = range(len(STAGE_TABLE))
+ENTRY, ANSWER = range(2)
+"""Stages: where requests come first, and where split pools compute their answers."""
+SHARED, ROUND_ROBIN, LEAST_LOADED = range(3)
 
 SEGMENT_INTEGERS = (
     "worker",
@@ -172,10 +280,10 @@ SEGMENT_FLOATS = (
     "joules_growth",
 )
 
-EVENTS = ("step end", "KV transfer done", "arrival", "step start")
+EVENTS = ("step end", "KV copy done", "arrival", "step start")
 """Events at one instant, in order: a step that ends frees slots before anyone asks for one, a
 moved cache frees blocks before an arrival needs them, and a step starts when all are seated."""
-STEP_END, TRANSFER_DONE, ARRIVE, STEP_START = range(len(EVENTS))
+STEP_END, COPY_DONE, ARRIVE, STEP_START = range(len(EVENTS))
 
 CLOCK = (
     "now",
@@ -184,10 +292,20 @@ CLOCK = (
     "requests",
     "closed",
     "delay",
-    "transfers",
+    "copies",  # under way: KV caches between ranks, or to and from the host
     "segments",
     "finished",
+    "router",
 )
-C_NOW, C_SENT, C_ARRIVED, C_REQUESTS, C_CLOSED, C_DELAY, C_TRANSFERS, C_SEGMENTS, C_FINISHED = (
-    range(len(CLOCK))
-)
+(
+    C_NOW,
+    C_SENT,
+    C_ARRIVED,
+    C_REQUESTS,
+    C_CLOSED,
+    C_DELAY,
+    C_COPIES,
+    C_SEGMENTS,
+    C_FINISHED,
+    C_ROUTER,
+) = range(len(CLOCK))

@@ -1,4 +1,4 @@
-"""Forming a step: who joins, who gets which chunk, what it costs, how long it holds."""
+"""Forming a step: who gets which chunk, what it costs, how long it holds."""
 
 from __future__ import annotations
 
@@ -8,77 +8,12 @@ from jalapeno.mapping import batch
 from jalapeno.mapping.pricing import N_OUTPUTS, price_rows
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.clock import elapsed, round_picoseconds
-from jalapeno.simulation.finish import complete
-from jalapeno.simulation.heap import push, replay
-from jalapeno.simulation.seat import append, dispatch, take_first
-from jalapeno.simulation.state import REQUEST_BITS, State
+from jalapeno.simulation.decode import next_knot
+from jalapeno.simulation.heap import replay
+from jalapeno.simulation.joining import seat_all
+from jalapeno.simulation.state import State
 
 N_PARTS = len(PARTS)
-
-
-@compiled
-def begin_decoding(state: State, rank: int, request: int) -> None:
-    """*request* has its first token at now; it decodes on *rank*, or is done if one is all."""
-    requests, ranks, now = state.requests, state.ranks, state.clock[c.C_NOW]
-    requests[request, c.FIRST] = now
-    requests[request, c.STATUS] = c.DECODING
-    worker = ranks[rank, c.R_WORKER]
-    requests[request, c.OWN_DECODE] = -state.ledger[worker, N_PARTS]
-    requests[request, c.INTERFERENCE] = -state.ledger[worker, N_PARTS + 1]
-    for part in range(N_PARTS):
-        requests[request, c.DECODE_PARTS + part] = -state.ledger[worker, part]
-    if requests[request, c.OUTPUT] == 1:
-        complete(state, rank, request)
-        return
-    counter = ranks[rank, c.R_COUNTER]
-    done = counter + requests[request, c.OUTPUT] - 1
-    push(state.finish[rank], ranks[rank, c.R_HEAP], (done << REQUEST_BITS) | request)
-    ranks[rank, c.R_HEAP] += 1
-    ranks[rank, c.R_DECODING] += 1
-    reads = requests[request, c.PROMPT] + 1
-    ranks[rank, c.R_READS] += reads
-    for cap in range(len(state.caps)):
-        capped = state.capped[rank, cap]
-        capped[0] += min(reads, state.caps[cap])
-        if reads < state.caps[cap]:
-            capped[1] += 1
-            full = counter + state.caps[cap] - reads
-            if full <= done:  # it fills the window before it is done
-                push(state.short[rank, cap], capped[2], (full << REQUEST_BITS) | request)
-                capped[2] += 1
-
-
-@compiled
-def seat_arrivals(state: State, rank: int, decode: bool) -> None:
-    """Those assigned to *rank* join: prompts wait for chunks, moved caches decode."""
-    requests, ranks, now = state.requests, state.ranks, state.clock[c.C_NOW]
-    worker = ranks[rank, c.R_WORKER]
-    while ranks[rank, c.R_ASSIGNED_HEAD] != c.NOBODY:
-        request = take_first(requests, ranks, rank, c.R_ASSIGNED_HEAD)
-        if decode:
-            begin_decoding(state, rank, request)
-            continue
-        requests[request, c.ADMITTED] = now
-        requests[request, c.STATUS] = c.PREFILLING
-        requests[request, c.OTHERS_DECODE] = -state.ledger[worker, N_PARTS]
-        requests[request, c.OTHERS_PREFILL] = -state.ledger[worker, N_PARTS + 1]
-        for part in range(N_PARTS):
-            requests[request, c.PREFILL_PARTS + part] = -state.ledger[worker, part]
-        append(requests, ranks, rank, c.R_PREFILL_HEAD, request)
-
-
-@compiled
-def next_knot(state: State, rank: int) -> int:
-    """Steps until a sequence of *rank* finishes or fills a window."""
-    ranks = state.ranks
-    steps = c.NEVER
-    if ranks[rank, c.R_HEAP] > 0:
-        steps = (state.finish[rank, 0] >> REQUEST_BITS) - ranks[rank, c.R_COUNTER]
-    for cap in range(len(state.caps)):
-        heap, capped = state.short[rank, cap], state.capped[rank, cap]
-        if capped[2] > 0:
-            steps = min(steps, (heap[0] >> REQUEST_BITS) - ranks[rank, c.R_COUNTER])
-    return int(steps)
 
 
 @compiled
@@ -88,19 +23,20 @@ def share_budget(state: State, rank: int, budget: int, row: int) -> int:
     Returns the steps for which the same chunks can repeat: more than one only where a single
     prompt takes the whole budget, is past every context cap and keeps at least one token.
     """
-    requests, sums, grow = state.requests, state.rows[row], state.growth[row]
-    request = state.ranks[rank, c.R_PREFILL_HEAD]
+    requests, sums, grow = state.seats.requests, state.rows[row], state.growth[row]
+    request = state.seats.ranks[rank, c.R_PREFILL_HEAD]
     repeats, left = c.NEVER, budget
     while request != c.NOBODY and left > 0:
         chunk = min(requests[request, c.LEFT], left)
-        cached = requests[request, c.PROMPT] - requests[request, c.LEFT]
+        whole = requests[request, c.PROMPT] + requests[request, c.MADE]
+        cached = whole - requests[request, c.LEFT]
         requests[request, c.CHUNK] = chunk
         left -= chunk
         add_chunk(state, row, cached, chunk)
         repeats = 1
         if chunk == requests[request, c.LEFT]:
             sums[batch.SAMPLED] += 1.0
-        elif chunk == budget and (len(state.caps) == 0 or cached >= state.caps[-1]):
+        elif chunk == budget and (len(state.seats.caps) == 0 or cached >= state.seats.caps[-1]):
             repeats = (requests[request, c.LEFT] - 1) // chunk
             if repeats > 1:
                 grow[batch.column(0, batch.PREFILL_PAIRS)] = float(chunk) * chunk
@@ -115,8 +51,8 @@ def add_chunk(state: State, row: int, cached: int, chunk: int) -> None:
     sums = state.rows[row]
     sums[batch.TOKENS] += chunk
     sums[batch.PREFILL] += chunk
-    for index in range(1 + len(state.caps)):
-        cap = batch.UNCAPPED if index == 0 else state.caps[index - 1]
+    for index in range(1 + len(state.seats.caps)):
+        cap = batch.UNCAPPED if index == 0 else state.seats.caps[index - 1]
         at = batch.FIRST_CAP + batch.PER_CAP * index
         sums[at + batch.PREFILL_PAIRS] += batch.capped_pairs(cached, chunk, cap)
         sums[at + batch.PREFILL_READS] += chunk + min(cached, cap)
@@ -125,7 +61,7 @@ def add_chunk(state: State, row: int, cached: int, chunk: int) -> None:
 @compiled
 def add_decode(state: State, rank: int, row: int) -> None:
     """The sums of *rank*'s decode batch, and how they grow, into the row."""
-    ranks, sums, grow = state.ranks, state.rows[row], state.growth[row]
+    ranks, sums, grow = state.seats.ranks, state.rows[row], state.growth[row]
     sums[:] = 0.0
     grow[:] = 0.0
     decoding = float(ranks[rank, c.R_DECODING])
@@ -135,10 +71,10 @@ def add_decode(state: State, rank: int, row: int) -> None:
     at = batch.FIRST_CAP + batch.DECODE_READS
     sums[at] = ranks[rank, c.R_READS]
     grow[at] = decoding
-    for cap in range(len(state.caps)):
+    for cap in range(len(state.seats.caps)):
         at += batch.PER_CAP
-        sums[at] = state.capped[rank, cap, 0]
-        grow[at] = state.capped[rank, cap, 1]
+        sums[at] = state.seats.capped[rank, cap, 0]
+        grow[at] = state.seats.capped[rank, cap, 1]
     for column in range(len(sums)):
         state.alone[row, column] = sums[column]
 
@@ -146,21 +82,16 @@ def add_decode(state: State, rank: int, row: int) -> None:
 @compiled
 def start_step(state: State, worker: int) -> None:
     """Form the next segment of *worker* and schedule its end, or let it idle."""
-    workers, pools, ranks = state.workers, state.pools, state.ranks
+    workers, pools, ranks = state.seats.workers, state.seats.pools, state.seats.ranks
     pool = workers[worker, c.W_POOL]
     many, first_rank = pools[pool, c.P_RANKS_WORKER], workers[worker, c.W_FIRST_RANK]
-    decode_role = pools[pool, c.P_ROLE] == c.DECODE_ROLE
-    finished = state.clock[c.C_FINISHED]
-    for row in range(many):
-        seat_arrivals(state, first_rank + row, decode_role)
-    if state.clock[c.C_FINISHED] > finished:
-        dispatch(state, pool)
+    seat_all(state.seats, worker)
     steps, decoding, prefill, sampled = c.NEVER, 0, 0, 0
     for row in range(many):
         rank = first_rank + row
         add_decode(state, rank, row)
         budget = pools[pool, c.P_MAX_TOKENS] - ranks[rank, c.R_DECODING]
-        steps = min(steps, share_budget(state, rank, budget, row), next_knot(state, rank))
+        steps = min(steps, share_budget(state, rank, budget, row), next_knot(state.seats, rank))
         decoding += ranks[rank, c.R_DECODING]
         prefill += int(state.rows[row, batch.PREFILL])
         sampled += int(state.rows[row, batch.SAMPLED])
@@ -168,7 +99,7 @@ def start_step(state: State, worker: int) -> None:
     workers[worker, c.W_SAMPLED] = sampled
     if decoding + prefill == 0:
         workers[worker, c.W_TIME] = c.NEVER
-        replay(state.tree, workers, worker)
+        replay(state.seats.tree, workers, worker)
         return
     price_step(state, worker, steps)
 
@@ -179,9 +110,9 @@ def price_step(state: State, worker: int, steps: int) -> None:
 
     Each part is rounded to picoseconds once; a step lasts the sum of its parts.
     """
-    workers, values = state.workers, state.values
+    workers, values = state.seats.workers, state.values
     pool = workers[worker, c.W_POOL]
-    which, many = state.pools[pool, c.P_PRICE], state.pools[pool, c.P_RANKS_WORKER]
+    which, many = state.seats.pools[pool, c.P_PRICE], state.seats.pools[pool, c.P_RANKS_WORKER]
     rows, growth = state.rows[:many], state.growth[:many]
     hold = price_rows(state.prices, state.memo, which, rows, growth, values[0], values[1])
     parts = state.parts[worker]
@@ -203,7 +134,7 @@ def price_step(state: State, worker: int, steps: int) -> None:
             alone = round_picoseconds(values[2, :N_PARTS].sum())
             alone_growth = round_picoseconds(values[3, :N_PARTS].sum())
     steps = min(steps, hold)
-    workers[worker, c.W_START] = state.clock[c.C_NOW]
+    workers[worker, c.W_START] = state.seats.clock[c.C_NOW]
     workers[worker, c.W_STEPS] = steps
     workers[worker, c.W_SECONDS], workers[worker, c.W_GROWTH] = seconds, grown
     workers[worker, c.W_DECODE_SECONDS] = alone
@@ -211,9 +142,9 @@ def price_step(state: State, worker: int, steps: int) -> None:
     for output in range(N_OUTPUTS):
         state.running[worker, output] = values[0, output]
         state.running[worker, N_OUTPUTS + output] = values[1, output]
-    workers[worker, c.W_TIME] = state.clock[c.C_NOW] + elapsed(seconds, grown, steps)
+    workers[worker, c.W_TIME] = state.seats.clock[c.C_NOW] + elapsed(seconds, grown, steps)
     workers[worker, c.W_EVENT] = c.STEP_END
-    replay(state.tree, workers, worker)
+    replay(state.seats.tree, workers, worker)
 
 
 @compiled

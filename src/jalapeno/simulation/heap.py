@@ -1,4 +1,7 @@
-"""Small priority queues over int64 arrays: a binary heap of keys, one of pairs, a tournament."""
+"""Small priority queues over int64 arrays: a binary heap of keys, one of pairs, a tournament.
+
+What is removed from the middle of a heap is looked for from its beginning: that is rare.
+"""
 
 from __future__ import annotations
 
@@ -43,6 +46,39 @@ def pop(heap: Integers, length: int) -> int:
 
 
 @compiled
+def remove(heap: Integers, length: int, at: int) -> None:
+    """Remove the key at place *at* of ``heap[:length]``; the caller counts."""
+    last = heap[length - 1]
+    size = length - 1
+    if at == size:
+        return
+    while at > 0 and heap[(at - 1) >> 1] > last:
+        heap[at] = heap[(at - 1) >> 1]
+        at = (at - 1) >> 1
+    while True:
+        child = 2 * at + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[child] >= last:
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = last
+
+
+@compiled
+def find(heap: Integers, length: int, bits: int, item: int) -> int:
+    """The place in ``heap[:length]`` of the key whose low *bits* are *item*; -1 if none is."""
+    mask = (1 << bits) - 1
+    for at in range(length):
+        if heap[at] & mask == item:
+            return at
+    return -1
+
+
+@compiled
 def push_pair(heap: Integers, length: int, time: int, item: int) -> None:
     """Add (time, item) to the heap of pairs in ``heap[:length]``; ordered by both."""
     at = length
@@ -79,6 +115,20 @@ def pop_pair(heap: Integers, length: int) -> int:
     if size > 0:
         heap[at, 0], heap[at, 1] = time, last
     return int(item)
+
+
+@compiled
+def remove_pair(heap: Integers, length: int, item: int) -> None:
+    """Remove the pair of *item* from ``heap[:length]``; the caller knows that it is there."""
+    at = 0
+    while heap[at, 1] != item:
+        at += 1
+    while at > 0:  # to the top, where it can be popped
+        parent = (at - 1) >> 1
+        heap[at, 0], heap[at, 1] = heap[parent, 0], heap[parent, 1]
+        at = parent
+    heap[0, 0], heap[0, 1] = 0, item
+    pop_pair(heap, length)
 
 
 @compiled

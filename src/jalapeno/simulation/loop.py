@@ -4,38 +4,34 @@ from __future__ import annotations
 
 from jalapeno.jit import compiled
 from jalapeno.simulation import columns as c
-from jalapeno.simulation.clock import elapsed
-from jalapeno.simulation.finish import (
-    advance_decoding,
-    blocks_in_use,
-    charge_chunks,
-    close_prompt,
-    keep_books,
-    write_segment,
-)
-from jalapeno.simulation.form import begin_decoding, start_step
-from jalapeno.simulation.heap import pop_pair, replay
-from jalapeno.simulation.seat import append, dispatch, enqueue, take_first, wake
-from jalapeno.simulation.state import State
+from jalapeno.simulation.blocks import pool_of, preempts
+from jalapeno.simulation.finish import end_step
+from jalapeno.simulation.form import start_step
+from jalapeno.simulation.heap import pop_pair
+from jalapeno.simulation.lists import take_out
+from jalapeno.simulation.ports import place_of, swap_time
+from jalapeno.simulation.preempt import take_back
+from jalapeno.simulation.seat import call, enter, offer
+from jalapeno.simulation.state import Seats, State
 
 FINISHED, PAUSED, FULL = range(3)
 """Nothing is left to do; the time is reached; the segment buffer must be emptied."""
 
 
 @compiled
-def next_event(state: State) -> tuple[int, int]:
+def next_event(seats: Seats) -> tuple[int, int]:
     """(time, event) of what happens next; (NEVER, -1) when nothing will."""
-    clock, workers = state.clock, state.workers
-    first = state.tree[1]
+    clock, workers = seats.clock, seats.workers
+    first = seats.tree[1]
     time, event = workers[first, c.W_TIME], workers[first, c.W_EVENT]
     if time == c.NEVER:
         event = -1
-    if clock[c.C_TRANSFERS] > 0:
-        moved = state.transfers[0, 0]
-        if moved < time or (moved == time and event > c.TRANSFER_DONE):
-            time, event = moved, c.TRANSFER_DONE
+    if clock[c.C_COPIES] > 0:
+        done = seats.copies[0, 0]
+        if done < time or (done == time and event > c.COPY_DONE):
+            time, event = done, c.COPY_DONE
     if clock[c.C_ARRIVED] < clock[c.C_SENT]:
-        ready = state.requests[clock[c.C_ARRIVED], c.READY]
+        ready = seats.requests[clock[c.C_ARRIVED], c.READY]
         if ready < time or (ready == time and event > c.ARRIVE):
             time, event = ready, c.ARRIVE
     return int(time), int(event)
@@ -47,9 +43,9 @@ def advance(state: State, until: int) -> int:
 
     Calling it again goes on where it stopped; where it is cut makes no difference to a run.
     """
-    clock = state.clock
+    clock = state.seats.clock
     while True:
-        time, event = next_event(state)
+        time, event = next_event(state.seats)
         if event < 0:
             return FINISHED
         if time > until:
@@ -58,70 +54,45 @@ def advance(state: State, until: int) -> int:
             return FULL
         clock[c.C_NOW] = time
         if event == c.STEP_END:
-            end_step(state, state.tree[1])
+            end_step(state, state.seats.tree[1])
         elif event == c.STEP_START:
-            start_step(state, state.tree[1])
+            start_step(state, state.seats.tree[1])
         elif event == c.ARRIVE:
-            arrive(state)
+            arrive(state.seats)
         else:
-            end_transfer(state)
+            end_copy(state.seats)
 
 
 @compiled
-def arrive(state: State) -> None:
-    """The next request reaches the scheduler and queues at the first pool."""
-    request = state.clock[c.C_ARRIVED]
-    state.clock[c.C_ARRIVED] += 1
-    state.requests[request, c.STATUS] = c.QUEUED
-    enqueue(state, 0, request)
-    dispatch(state, 0)
+def arrive(seats: Seats) -> None:
+    """The next request reaches the scheduler and comes to the first stage."""
+    request = seats.clock[c.C_ARRIVED]
+    seats.clock[c.C_ARRIVED] += 1
+    seats.requests[request, c.STATUS] = c.QUEUED
+    enter(seats, c.ENTRY, request)
 
 
 @compiled
-def end_transfer(state: State) -> None:
-    """A KV cache has moved: its blocks at the prefill rank are free, its decode rank takes it."""
-    requests, ranks = state.requests, state.ranks
-    request = pop_pair(state.transfers, state.clock[c.C_TRANSFERS])
-    state.clock[c.C_TRANSFERS] -= 1
-    requests[request, c.MOVED] = state.clock[c.C_NOW]
-    source, rank = requests[request, c.RANK], requests[request, c.DECODE_RANK]
-    ranks[source, c.R_FREE] += requests[request, c.BLOCKS]
-    append(requests, ranks, rank, c.R_ASSIGNED_HEAD, request)
-    wake(state, ranks[rank, c.R_WORKER])
-    dispatch(state, state.workers[ranks[source, c.R_WORKER], c.W_POOL])
-
-
-@compiled
-def end_step(state: State, worker: int) -> None:
-    """The running segment of *worker* ends now: tokens, finished prompts and answers, books."""
-    workers, ranks, requests = state.workers, state.ranks, state.requests
-    pool, first = workers[worker, c.W_POOL], workers[worker, c.W_FIRST_RANK]
-    steps, prefill = workers[worker, c.W_STEPS], workers[worker, c.W_PREFILL]
-    keep_books(state, worker)
-    write_segment(state, worker, blocks_in_use(state, worker, state.capacity[pool]))
-    spent = elapsed(workers[worker, c.W_SECONDS], workers[worker, c.W_GROWTH], steps) - elapsed(
-        workers[worker, c.W_DECODE_SECONDS], workers[worker, c.W_DECODE_GROWTH], steps
-    )
-    handed = False
-    for rank in range(first, first + state.pools[pool, c.P_RANKS_WORKER]):
-        if prefill > 0:
-            charge_chunks(state, rank, steps, spent, prefill)
-        advance_decoding(state, rank, steps)
-        while (
-            ranks[rank, c.R_PREFILL_HEAD] != c.NOBODY
-            and requests[ranks[rank, c.R_PREFILL_HEAD], c.LEFT] == 0
-        ):
-            request = take_first(requests, ranks, rank, c.R_PREFILL_HEAD)
-            close_prompt(state, rank, request)
-            if state.pools[pool, c.P_ROLE] == c.UNIFIED:
-                begin_decoding(state, rank, request)
-            else:
-                ranks[rank, c.R_RUNNING] -= 1
-                enqueue(state, pool + 1, request)
-                handed = True
-    workers[worker, c.W_TIME] = state.clock[c.C_NOW]
-    workers[worker, c.W_EVENT] = c.STEP_START
-    replay(state.tree, workers, worker)
-    dispatch(state, pool)
-    if handed:
-        dispatch(state, pool + 1)
+def end_copy(seats: Seats) -> None:
+    """A KV cache has been copied: between ranks, or to or from the host of its own."""
+    requests, ranks = seats.requests, seats.ranks
+    request = pop_pair(seats.copies, seats.clock[c.C_COPIES])
+    seats.clock[c.C_COPIES] -= 1
+    rank, status = place_of(seats, request), requests[request, c.STATUS]
+    if status == c.SWAPPING_OUT:
+        requests[request, c.STATUS] = c.SWAPPED_OUT
+        take_back(seats, rank)
+        offer(seats, ranks[rank, c.R_WORKER])
+        return
+    pool = pool_of(seats, rank)
+    if preempts(seats, pool):
+        take_out(requests, ranks, rank, c.R_COMING_HEAD, request)
+    call(seats, rank, request)
+    if status == c.SWAPPING_IN:
+        requests[request, c.STATUS] = c.SWAPPED_IN
+        ranks[rank, c.R_HOST_ROOM] += swap_time(seats, pool, request)
+    else:  # its blocks at the prefill rank are free
+        requests[request, c.MOVED] = seats.clock[c.C_NOW]
+        source = requests[request, c.RANK]
+        ranks[source, c.R_FREE] += requests[request, c.BLOCKS]
+        offer(seats, ranks[source, c.R_WORKER])

@@ -22,7 +22,7 @@ BLOCK = 2048
 
 Table = TypeVar("Table", Integers, Floats)
 
-HIDDEN = ("left", "chunk", "next", "status")
+HIDDEN = ("left", "chunk", "made", "next", "status")
 """Columns of the request table that are of no interest outside the loop, or shown as words."""
 
 
@@ -55,7 +55,7 @@ class Run:
         self.filing = self.clerk.submit(self._file, *full)
         self.spare = full
         self.state = self.state._replace(segments=integers, energies=floats)
-        self.state.clock[c.C_SEGMENTS] = 0
+        self.state.seats.clock[c.C_SEGMENTS] = 0
 
     def _file(self, integers: Integers, floats: Floats) -> None:
         self.segments.add(segment_frame(integers, floats))
@@ -69,11 +69,11 @@ class Run:
     def journal(self) -> Journal:
         """The journal so far."""
         self._settle()
-        count = int(self.state.clock[c.C_SEGMENTS])
+        count = int(self.state.seats.clock[c.C_SEGMENTS])
         if count or self.segments.empty:
             self._file(self.state.segments[:count], self.state.energies[:count])
-            self.state.clock[c.C_SEGMENTS] = 0
-        requests = request_frame(self.state.requests)
+            self.state.seats.clock[c.C_SEGMENTS] = 0
+        requests = request_frame(self.state.seats.requests)
         workers = worker_frame(self.scenario, tuple(price.room for price in self.prices))
         return Journal(self.scenario, requests, self.segments.snapshot(), workers)
 

@@ -15,13 +15,18 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-class State(NamedTuple):
-    """Everything the loop reads and writes.  Tables are described in :mod:`.columns`."""
+class Seats(NamedTuple):
+    """Who is where, and what happens next.  Tables are described in :mod:`.columns`.
+
+    What the scheduler reads and writes is apart from what prices and records steps, because a
+    compiled function takes every array of a tuple by itself: fewer are sooner compiled and passed.
+    """
 
     requests: Integers
     ranks: Integers
     workers: Integers
     pools: Integers
+    stages: Integers
     clock: Integers
     finish: Integers
     """(ranks, slots): heap of ``finish step << 28 | request`` of decoding sequences."""
@@ -31,14 +36,23 @@ class State(NamedTuple):
     """(ranks, caps, 3): sum of capped reads, sequences below the cap, heap length."""
     short: Integers
     """(ranks, caps, slots): heap of ``step at which the cap is reached << 28 | request``."""
+    phases: Integers
+    """(ranks, block): decoding sequences by phase, where pools preempt: see :mod:`.blocks`."""
     ledger: Integers
     """(workers, parts + 2): ps of every part so far, then of decode and of prefill."""
     tree: Integers
     """Tournament over the workers' next events."""
-    transfers: Integers
-    """(requests, 2): heap of (time, request) of KV transfers in flight."""
+    copies: Integers
+    """(requests, 2): heap of (time, request) of KV caches on their way."""
     transfer: Integers
-    """(2,): ps a transfer takes to set up, and femtoseconds a token."""
+    """(pools, pools, 2): ps that a transfer from one to the other takes to set up, and
+    femtoseconds a token."""
+
+
+class State(NamedTuple):
+    """Everything the loop reads and writes."""
+
+    seats: Seats
     segments: Integers
     """(buffer, SEGMENT_INTEGERS)"""
     energies: Floats
@@ -53,8 +67,6 @@ class State(NamedTuple):
     """(workers, 2 x outputs): first and growth of the segment in progress."""
     parts: Integers
     """(workers, 2 x parts): first and growth of each part of that segment, picoseconds."""
-    capacity: Integers
-    """(pools,): KV blocks of a rank."""
     prices: StepArrays
     memo: Memo
 

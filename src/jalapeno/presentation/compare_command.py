@@ -1,0 +1,175 @@
+"""``jalapeno compare``: systems side by side under every denominator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from jalapeno.errors import UsageError
+from jalapeno.presentation.arguments import Json, OutFolder, assignments
+from jalapeno.presentation.console import remark, show, show_json, to_json
+from jalapeno.presentation.files import Folder, atomic_folder
+from jalapeno.presentation.frontier_command import SCENARIOS, write_scenarios
+from jalapeno.presentation.option_groups import grouped
+from jalapeno.presentation.question_options import (
+    LimitOptions,
+    Precisely,
+    SpaceOptions,
+    Speeds,
+    WorkOptions,
+    precision_named,
+    speeds_of,
+)
+
+if TYPE_CHECKING:
+    from jalapeno.analysis.compare import Comparison
+    from jalapeno.analysis.subject import Subject
+    from jalapeno.presentation.tables import Table
+
+PAGE, DATA = "comparison.md", "comparison.json"
+PICTURES = ("comparison.html", "comparison.svg", "comparison.png")
+OURS = (PAGE, DATA, SCENARIOS, *PICTURES)
+"""What the folder of a comparison holds."""
+MOST = 4
+"""Systems of one comparison: as many as a picture tells apart."""
+
+Systems = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SYSTEM[/ENGINE]...", help="Two to four, as in gb200-nvl72 or gb200-nvl72/sglang."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareOptions:
+    """What is compared."""
+
+    model: Annotated[str, typer.Option("--model", metavar="MODEL", help="What they serve.")]
+    precision: Precisely = "equal"
+    at: Speeds = None
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="[SYSTEM:]PATH=VALUE",
+            help="Replace a fact, of one system or of all; repeatable.",
+        ),
+    ] = None
+
+
+@grouped
+def compare_command(
+    systems: Systems,
+    asked: CompareOptions,
+    work: WorkOptions,
+    space: SpaceOptions,
+    limits: LimitOptions,
+    out: OutFolder = Path("out/compare"),
+    as_json: Json = False,
+) -> None:
+    """Compare systems on a model: per chip, per kilowatt of four sorts, per dollar.
+
+    Highest throughput, that at given speeds and within limits, and lowest latencies.  Formats are
+    equal for all (the narrowest that every engine has kernels for), unless --precision as-shipped
+    gives each what its engine's users run.
+    """
+    # The simulator takes a second to import, which --help should not wait for.
+    from jalapeno.analysis.compare import compare
+    from jalapeno.analysis.frontier import space_for
+    from jalapeno.analysis.frontier_split import split_options
+    from jalapeno.presentation.compare_json import comparison_json
+    from jalapeno.presentation.compare_tables import comparison_tables
+    from jalapeno.presentation.progress import stages
+
+    speeds, kept = speeds_of(asked.at), limits.limits()
+    subjects = subjects_of(systems, asked, work)
+    asked_of = {}
+    for name, subject in subjects.items():
+        searched = space_for(subject, space.counts(), space.up_to)
+        more = split_options(subject, searched) if space.split else ()
+        asked_of[name] = (subject, searched, more)
+    with atomic_folder(out, OURS) as folder:
+        with stages() as progress:
+            found = compare(asked_of, speeds, kept, progress)
+        data, tables = comparison_json(found), comparison_tables(found)
+        folder.write(DATA, to_json(data))
+        _write(folder, found, speeds, tables)
+    if as_json:
+        show_json(data)
+    else:
+        show(tables)
+    remark(f"files: {out}")
+
+
+def subjects_of(
+    systems: Sequence[str], asked: CompareOptions, work: WorkOptions
+) -> dict[str, Subject]:
+    """What is compared, by name; :class:`UsageError` where that makes no comparison."""
+    from jalapeno import catalogue
+    from jalapeno.analysis.subject import subject
+
+    if not 2 <= len(systems) <= MOST:
+        raise UsageError(f"a comparison is of two to {MOST} systems, got {len(systems)}")
+    if len(set(systems)) < len(systems):
+        raise UsageError(f"a system is named twice: {', '.join(systems)}")
+    stacks = {}
+    for name in systems:
+        system, _, engine = name.partition("/")
+        stacks[name] = (system, engine or catalogue.system(system).engine)
+    settings = settings_by_system(asked.settings or (), systems)
+    precision = precision_named(asked.precision, list(stacks.values()))
+    return {
+        name: subject(
+            asked.model,
+            system,
+            engine,
+            lengths=work.lengths(),
+            overrides=settings[name],
+            precision=precision,
+        )
+        for name, (system, engine) in stacks.items()
+    }
+
+
+def settings_by_system(
+    texts: Sequence[str], systems: Sequence[str]
+) -> Mapping[str, dict[str, str]]:
+    """``[SYSTEM:]path=value`` texts for each of *systems*; without a system it is for all."""
+    found: dict[str, list[str]] = {name: [] for name in systems}
+    for text in texts:
+        name, colon, _ = text.partition("=")[0].partition(":")
+        if colon and name not in found:
+            raise UsageError(
+                f"--set {text}: {name!r} is not compared here; there are {', '.join(systems)}"
+            )
+        for system in (name,) if colon else systems:
+            found[system].append(text.removeprefix(f"{name}:") if colon else text)
+    return {name: assignments(own) for name, own in found.items()}
+
+
+def _write(
+    folder: Folder, found: Comparison, speeds: Sequence[float], tables: Sequence[Table]
+) -> None:
+    """Tables, picture, and the scenario of every run that is quoted."""
+    from jalapeno.analysis.objectives import Per
+    from jalapeno.presentation.compare_chart import TITLE, compare_chart
+    from jalapeno.presentation.pictures import html, png, svg
+    from jalapeno.presentation.tables import to_markdown
+
+    folder.write(PAGE, "\n".join(to_markdown(table, level=2) for table in tables))
+    for place, one in enumerate(found.sides):
+        quoted = [*one.lowest.values()]
+        if one.frontier is not None:
+            quoted += [*one.frontier.front(Per.CHIP), *one.frontier.front(Per.PACKAGE)]
+        answers = [cells[place] for q in found.questions for cells in q.cells.values()]
+        quoted += [cell.point for cell in answers if cell.point is not None]
+        write_scenarios(folder, quoted, f"{SCENARIOS}/{one.name.replace('/', '-')}/")
+    chart = compare_chart(found, speeds)
+    contents: list[str | bytes] = [html(chart, TITLE), svg(chart), png(chart)]
+    for name, content in zip(PICTURES, contents, strict=True):
+        folder.write(name, content)
