@@ -11,6 +11,7 @@ from jalapeno.mapping import OUTPUTS, check_request, compile_price, memo_for, st
 from jalapeno.mapping.batch import columns as batch_columns
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.arrivals import ClosedLoop, Gamma, Poisson, TraceTimes
+from jalapeno.simulation.clock import on_clock
 from jalapeno.simulation.journal import Journal, KeptSegments, Segments, StoredSegments
 from jalapeno.simulation.pools import Preemption, Role
 from jalapeno.simulation.run import Run
@@ -46,7 +47,7 @@ def start(scenario: Scenario, folder: Path | None = None) -> Run:
     clock[c.C_REQUESTS] = len(requests)
     clock[c.C_ROUTER] = ROUTERS[scenario.router]
     front = scenario.site(scenario.pools[0]).engine
-    clock[c.C_DELAY] = round(front.first_token_delay * c.PICOSECONDS)
+    clock[c.C_DELAY] = on_clock(front.first_token_delay * c.PICOSECONDS, "a first token")
     _send(scenario, requests, clock)
     segments: Segments = KeptSegments() if folder is None else StoredSegments(folder)
     return Run(scenario, _state(scenario, prices, requests, clock), prices, segments)
