@@ -21,6 +21,9 @@ SCENARIOS = {
 }
 """Scenarios that are simulated in no time, by the name of their file."""
 TRACE = "time,prompt,output\n0,100,10\n0.5,200,5\n1.5,50,20\n"
+JSONL = "".join(
+    f'{{"timestamp": {100 * n}, "input_length": 50, "output_length": 5}}\n' for n in range(4)
+)
 
 
 @pytest.fixture(scope="session")
@@ -45,11 +48,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (inputs / f"{shelf.removesuffix('s')}.toml").write_text(text)
     (inputs / "config.json").write_text(json.dumps(config("gpt-oss-20b")))
     (inputs / "trace.csv").write_text(TRACE)
-    (inputs / "trace.jsonl").write_text(
-        "\n".join(
-            json.dumps({"timestamp": 100 * n, "input_length": 50, "output_length": 5})
-            for n in range(4)
-        )
-    )
+    (inputs / "trace.jsonl").write_text(JSONL)
     (inputs / "bad.json").write_text("{")
     return folder
