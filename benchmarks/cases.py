@@ -18,9 +18,11 @@ from jalapeno.metrics import measure, require
 from jalapeno.simulation import (
     ClosedLoop,
     Lengths,
+    LogNormal,
     Poisson,
     Pool,
     Role,
+    Router,
     Scenario,
     Traffic,
     resolve,
@@ -103,6 +105,25 @@ def burst(requests: int) -> Scenario:
     )
 
 
+def azure(requests: int, router: Router = Router.SHARED, rate: float = 1500.0) -> Scenario:
+    """An open loop of lengths like Azure's conversations over 64 replicas of one chip each."""
+    lengths = LogNormal(
+        prompt_mean=1155.0,
+        prompt_cv=0.96,
+        prompt_max=14050,
+        output_mean=211.0,
+        output_cv=0.77,
+        output_max=1000,
+        seed=0,
+    )
+    return scenario_of(
+        resolve("jalapeno-rack", MODEL, ENGINE),
+        (Pool(role=Role.UNIFIED, plan=plan(1, 1, 256, 8192), replicas=64),),
+        Traffic(lengths=lengths, arrivals=Poisson(rate=rate), requests=requests),
+        router=router,
+    )
+
+
 CASES = (
     Case(
         name="1,000 requests, concurrency 64, one replica",
@@ -134,6 +155,16 @@ CASES = (
         name="100,000 requests, open-loop burst, DEP16, KV cache full",
         goal_s=20.0,
         scenario=lambda: burst(100_000),
+    ),
+    Case(
+        name="1,000,000 requests like Azure's, open loop, 64 replicas, one queue",
+        goal_s=20.0,
+        scenario=lambda: azure(1_000_000),
+    ),
+    Case(
+        name="1,000,000 requests like Azure's, open loop, 64 replicas, least loaded",
+        goal_s=20.0,
+        scenario=lambda: azure(1_000_000, Router.LEAST_LOADED),
     ),
 )
 

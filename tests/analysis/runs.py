@@ -63,7 +63,7 @@ def replayed(journal: Journal) -> dict[str, dict[str, int]]:
     ordered = sorted(time for time in times if time >= 0)
     for now, then in pairwise(ordered):
         going.advance(now)
-        state = going.state
+        state = going.state.seats
         for number, row in enumerate(state.requests):
             status = row[c.STATUS]
             waits = ("queue", ranks[number]) if status == c.QUEUED else None

@@ -14,14 +14,21 @@ from jalapeno.analysis.frontier import (
     prospect,
     space_for,
 )
-from jalapeno.analysis.frontier_choice import neighbours, short_list, sort_of, spread
-from jalapeno.analysis.frontier_points import MOST_REQUESTS, Point, evidence, scenario_for
+from jalapeno.analysis.frontier_choice import promising, short_list, sort_of, spread
+from jalapeno.analysis.frontier_points import MOST_REQUESTS, Point, evidence, longest, scenario_for
 from jalapeno.analysis.interpolation import pareto_front
 from jalapeno.analysis.objectives import Limit, Per, speed_limit
 from jalapeno.analysis.subject import subject
 from jalapeno.errors import BadScenario, DoesNotFit, OutOfReach, UsageError
 from jalapeno.metrics import measure
-from jalapeno.simulation import ClosedLoop, Lengths, simulate
+from jalapeno.simulation import (
+    ClosedLoop,
+    Lengths,
+    LogNormal,
+    TraceLengths,
+    find_trace,
+    simulate,
+)
 from tests.analysis.fronts import GRID, LENGTHS, MODEL, SPACE, SYSTEMS, asked, looked, made, whole
 
 each_system = pytest.mark.parametrize("system", SYSTEMS)
@@ -193,6 +200,35 @@ def test_limits_that_nothing_keeps_are_refused_with_the_best() -> None:
         frontier(looked(), (Limit(what="ttft", at="mean", ms=1e-3),))
 
 
+@pytest.mark.parametrize(
+    ("lengths", "most"),
+    [
+        (Lengths(isl=2048, osl=128), 2176),
+        (
+            LogNormal(
+                prompt_mean=500.0,
+                prompt_cv=1.0,
+                prompt_max=4000,
+                output_mean=100.0,
+                output_cv=1.0,
+                output_max=900,
+            ),
+            4900,
+        ),
+    ],
+)
+def test_no_request_is_longer_than_the_longest(lengths: Lengths | LogNormal, most: int) -> None:
+    assert longest(lengths) == most
+    prompts, outputs = lengths.draw(5000)
+    assert (prompts + outputs).max() <= most
+
+
+def test_the_longest_of_a_trace_is_one_of_its_rows() -> None:
+    trace = find_trace("azure-2023-conv")
+    prompts, outputs = TraceLengths(trace=trace).draw(len(trace))
+    assert longest(TraceLengths(trace=trace)) == (prompts + outputs).max()
+
+
 # ---- spaces
 
 
@@ -266,12 +302,29 @@ def test_a_spread_keeps_order_ends_and_number(points: int) -> None:
     assert places == sorted(set(places))
 
 
-def test_neighbours_are_new_and_of_a_cut_on_the_front() -> None:
+def test_what_is_promising_is_new_and_of_speeds_apart() -> None:
     found = looked()
     points: tuple[Point, ...] = found.bench.play(short_list(found.options, 2))
-    near = neighbours(points, found.options, 5)
-    assert 0 < len(near) <= 5
-    cuts = {point.option.cut for point in points}
-    for option in near:
-        assert option.cut in cuts
+    chosen = promising(points, found.options, 5)
+    assert 0 < len(chosen) <= 5
+    for option in chosen:
         assert option.key not in found.bench.points
+        assert sort_of(option) in {sort_of(point.option) for point in points}
+    assert len({option.steady.tpot for option in chosen}) == len(chosen)
+
+
+def test_playing_what_is_promising_improves_the_front() -> None:
+    found = looked()
+    few = found.bench.play(short_list(found.options, 2))
+    more = found.bench.play(promising(few, found.options, 5))
+
+    def at_least(speed: float) -> float:
+        rates = [point.tokens_per_s_per_chip for point in few if point.speed >= speed]
+        return max(rates, default=0.0)
+
+    assert any(point.tokens_per_s_per_chip > 1.02 * at_least(point.speed) for point in more)
+
+
+def test_where_all_is_played_nothing_is_promising() -> None:
+    found = whole()
+    assert promising(found.points, found.prospect.options) == ()

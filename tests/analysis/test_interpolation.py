@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-import itertools
 import re
+from itertools import pairwise
+from typing import Any
 
 import altair as alt
 import numpy as np
@@ -57,7 +58,7 @@ def test_the_front_is_what_no_other_point_beats(cloud: list[Pair]) -> None:
 @given(CLOUDS)
 def test_along_the_front_one_rises_and_the_other_falls(cloud: list[Pair]) -> None:
     front = front_of(cloud)
-    assert all(a[0] < b[0] and a[1] > b[1] for a, b in itertools.pairwise(front))
+    assert all(a[0] < b[0] and a[1] > b[1] for a, b in pairwise(front))
 
 
 @given(CLOUDS, st.randoms())
@@ -100,7 +101,7 @@ def test_through_falling_knots_it_falls(pair: tuple[list[float], list[float]]) -
     xs, ys = pair
     line = curve(xs, ys)
     values = [line(float(x)) for x in np.linspace(xs[0], xs[-1], 60).clip(xs[0], xs[-1])]
-    assert all(b <= a + 1e-9 * ys[0] for a, b in itertools.pairwise(values))
+    assert all(b <= a + 1e-9 * ys[0] for a, b in pairwise(values))
 
 
 @given(knots(), st.floats(0.1, 10.0), st.floats(0.1, 10.0))
@@ -167,7 +168,7 @@ def test_it_is_steffen_s_spline(pair: tuple[list[float], list[float]], share: fl
 def drawn_by_d3(xs: list[float], ys: list[float]) -> list[list[complex]]:
     """Bezier control points, in pixels, of what Vega (which has d3 inside) draws."""
     rows = [{"x": x, "y": y} for x, y in zip(xs, ys, strict=True)]
-    linear = {"nice": False, "zero": False}
+    linear: dict[str, Any] = {"nice": False, "zero": False}
     chart = (
         alt.Chart(alt.Data(values=rows), width=1000, height=1000)  # type: ignore[no-untyped-call]
         .mark_line(interpolate="monotone")

@@ -132,5 +132,5 @@ def test_a_limit_is_positive(ms: float) -> None:
 
 
 def test_percentiles_are_listed() -> None:
-    with pytest.raises(UsageError, match="there are mean, p50, p90, p95, p99, p99.9"):
+    with pytest.raises(UsageError, match=r"there are mean, p50, p90, p95, p99, p99\.9"):
         percentile("p98")

@@ -63,7 +63,8 @@ def step_cost(model: Model, plan: Plan, system: System, engine: Engine, rows: Ro
     # attention ranks meet at the experts; the micro-batches of a pipeline pass them one by one
     met = [item for item in placed if item.scope == WORKER and plan.dp > 1]
     own = [item for item in placed if item not in met]
-    ranks = meet([rank_cost(own, row, engine) for row in rows])
+    alone = [rank_cost(own, row, engine) for row in rows]
+    ranks = meet([exposed(cost) for cost in alone] if plan.pp > 1 else alone)
     experts = Cost()
     for item in met:
         experts = experts + price(item.operator, tokens) * item.repeat
@@ -72,7 +73,7 @@ def step_cost(model: Model, plan: Plan, system: System, engine: Engine, rows: Ro
     step = ranks + experts + Cost.of("issue", layers) + Cost.of("issue", engine.host_step)
     joules = plan.tp * ranks.joules + plan.chips * experts.joules
     step = Cost(step.seconds, joules, step.parts, step.busy, step.kind)
-    return capped(exposed(step), system, plan.chips)
+    return capped(step if plan.pp > 1 else exposed(step), system, plan.chips)
 
 
 def oracle(step: StepPrice, rows: Rows) -> Cost:

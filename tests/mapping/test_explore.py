@@ -116,4 +116,4 @@ def test_loads_go_from_one_request_to_all_that_the_caches_hold() -> None:
 def test_more_points_are_more_loads() -> None:
     (price, *_) = explored("gpt-oss-120b", "jalapeno-rack", (1,)).prices
     assert len(concurrencies(price, WORK, Grid(points=12))) == 12
-    assert concurrencies(price, WORK, Grid(points=1)) == (1,)
+    assert len(concurrencies(price, WORK, Grid(points=2))) == 2

@@ -156,6 +156,22 @@ def test_a_lone_micro_batch_leaves_the_other_stages_waiting() -> None:
     )
 
 
+@pytest.mark.parametrize("sequences", [1, 8])
+def test_a_pipeline_is_never_faster_for_a_lone_micro_batch(sequences: int) -> None:
+    precision = as_served("gpt-oss-120b", "jalapeno-engine")
+    rack = catalogue.system("jalapeno-rack")
+    lone, staged = (
+        compile_price(
+            OSS,
+            Plan(tp=8, pp=pp, max_running=64, max_tokens=4096, precision=precision),
+            rack,
+            TEACUP,
+        )
+        for pp in (1, 2)
+    )
+    assert seconds(staged, batch(sequences)) > seconds(lone, batch(sequences))
+
+
 def test_a_pipeline_cuts_the_weights_and_keeps_the_cache_of_a_micro_batch() -> None:
     one, four = plan(tp=8), plan(tp=8, pp=4)
     assert weight_bytes(R1, four) == pytest.approx(weight_bytes(R1, one) / 4, rel=0.06)

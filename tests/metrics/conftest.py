@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jalapeno.simulation import Journal, simulate
+from jalapeno.simulation import Journal, Preemption, simulate
 from tests.metrics import journals
 
 
@@ -26,9 +26,20 @@ def ranks_run() -> Journal:
     return simulate(journals.scenario(journals.unified(tp=1, dp=4)))
 
 
-@pytest.fixture(scope="session", params=["unified", "split", "ranks"])
-def run(
-    request: pytest.FixtureRequest, unified_run: Journal, split_run: Journal, ranks_run: Journal
-) -> Journal:
-    """Each of the three."""
-    return {"unified": unified_run, "split": split_run, "ranks": ranks_run}[request.param]
+@pytest.fixture(scope="session")
+def tight_run() -> Journal:
+    """A worker with so little memory that sequences give way and are prefilled again."""
+    return simulate(journals.tight())
+
+
+@pytest.fixture(scope="session")
+def swapped_run() -> Journal:
+    """The same, but what gives way waits in the host's memory."""
+    return simulate(journals.tight(Preemption.SWAP))
+
+
+@pytest.fixture(scope="session", params=["unified", "split", "ranks", "tight", "swapped"])
+def run(request: pytest.FixtureRequest) -> Journal:
+    """Each of the five."""
+    made: Journal = request.getfixturevalue(f"{request.param}_run")
+    return made

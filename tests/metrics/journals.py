@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -15,6 +16,7 @@ from jalapeno.simulation import (
     Journal,
     Lengths,
     Pool,
+    Preemption,
     Role,
     Scenario,
     Traffic,
@@ -34,7 +36,7 @@ Row = Mapping[str, Any]
 IDLE_WATTS, CAP_WATTS = 100.0, 500.0
 """Of a chip in the journals made by hand."""
 
-HIDDEN = ("left", "chunk", "made", "next", "status")
+HIDDEN = ("left", "chunk", "made", "paused", "next", "status")
 REQUEST_SCHEMA = {name: pl.Int64() for name in REQUEST if name not in HIDDEN} | {
     "status": pl.Enum(STATUSES)
 }
@@ -75,6 +77,15 @@ def split(prefill_workers: int = 1, decode_workers: int = 1) -> tuple[Pool, ...]
         Pool(role=Role.PREFILL, plan=plan(1, running=2, tokens=512), replicas=prefill_workers),
         Pool(role=Role.DECODE, plan=plan(2, running=4, tokens=4), replicas=decode_workers),
     )
+
+
+def tight(preemption: Preemption = Preemption.RECOMPUTE) -> Scenario:
+    """A worker of two chips whose KV cache is short, so that sequences give way."""
+    (pool,) = unified(tp=2, tokens=300)
+    # some 30 blocks of 64 tokens are left, for eight sequences of 8 in the end
+    little = {"engine.memory_reserve": "200.318 GB", "model.attention.window_layers": "0"}
+    pools = (replace(pool, preemption=preemption),)
+    return scenario(pools, lengths=Lengths(isl=100, osl=400), overrides=little)
 
 
 def scenario(

@@ -108,6 +108,45 @@ def test_labels_come_in_the_order_in_which_a_request_meets_them() -> None:
     assert tuple(mean.ttft_by_cause_ms) == CAUSES[: len(mean.ttft_by_cause_ms)]
 
 
+def test_who_gives_way_waits_and_is_prefilled_again() -> None:
+    # as B of the two, but out from 11 to 14 after its first token, and prefilled again until 17
+    row = journals.request(
+        prompt=20,
+        output=4,
+        arrival=ms(2),
+        ready=ms(3),
+        admitted=ms(5),
+        prefilled=ms(11),
+        first=ms(11),
+        end=ms(23),
+        others_decode=ms(2),
+        preemptions=2,
+        resumed=1,
+        recomputed=21,
+        preempted=ms(4),
+        preempted_first=ms(1),
+        recompute=ms(3),
+        own_prefill=ms(3),
+        own_decode=ms(6),
+        prefill_matrix=ms(5),
+        decode_memory=ms(6),
+        decode_matrix=ms(3),
+    )
+    table = journals.request_table([row])
+    assert_adds_up(table)
+    whole = in_ms(causes(table).row(0, named=True))
+    first = in_ms(causes(table, "first").row(0, named=True))
+    assert (whole["preempted"], first["preempted"]) == (4.0, 1.0)
+    assert whole["recompute"] == 3.0
+    assert "recompute" not in first
+    by_part = in_ms(parts(table).row(0, named=True))
+    assert by_part["matrix"] == 5.0 + 3.0
+    assert by_part["preempted"] == 4.0
+    mean = attribute(table)
+    assert mean.ttft_by_cause_ms["preempted"] == 1.0
+    assert mean.e2e_by_cause_ms["preempted"] == 4.0
+
+
 # ---- laws
 
 spans = st.integers(0, 10**12)

@@ -87,6 +87,31 @@ def test_the_journals_made_by_hand_keep_every_law(made: Callable[[], Journal]) -
     assert broken(made()) == set()
 
 
+def test_what_was_prefilled_again_is_told(tight_run: Journal) -> None:
+    requests = tight_run.requests
+    again, tokens = int(requests["resumed"].sum()), int(requests["recomputed"].sum())
+    assert again > 0
+    details = {check.name: check.detail for check in measure(tight_run).checks}
+    assert details["requests"].endswith(
+        f"{40 + again} prompts completed in steps, {again} of them again"
+    )
+    assert details["prompt tokens"].endswith(f"in the prompts and {tokens:,} more than once")
+
+
+@pytest.mark.parametrize(
+    ("column", "law"),
+    [
+        ("resumed", {"requests", "output tokens"}),
+        ("recomputed", {"prompt tokens"}),
+        ("preempted", {"attribution", "decoding time"}),
+        ("preempted_first", {"attribution", "decoding time"}),
+        ("recompute", {"attribution", "decoding time"}),
+    ],
+)
+def test_a_loss_that_nobody_had_is_noticed(run: Journal, column: str, law: set[str]) -> None:
+    assert broken(with_requests(run, add(column, 3, 1))) == law
+
+
 def test_details_say_what_was_counted() -> None:
     details = {check.name: check.detail for check in measure(journals.two_requests()).checks}
     assert details == {
@@ -114,7 +139,7 @@ def test_a_request_that_is_not_done_is_noticed(run: Journal) -> None:
     unfinished = with_requests(run, put("status", -1, "decoding"))
     assert "requests" in broken(unfinished)
     checks = {check.name: check for check in measure(unfinished).checks}
-    assert checks["requests"].detail == "39 of 40 done, 40 prompts completed in steps"
+    assert checks["requests"].detail.startswith("39 of 40 done, ")
 
 
 def test_a_request_that_is_lost_is_noticed(run: Journal) -> None:

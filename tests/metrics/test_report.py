@@ -79,6 +79,7 @@ def test_the_undefined_is_null_and_never_a_number() -> None:
             for end in ("low", "high")
             for tokens in ("tokens", "output_tokens")
         ),
+        "saturation",  # of a closed loop
         "utilisation.mean_batch",
         "pools.0.mean_batch",
     }

@@ -115,6 +115,16 @@ def test_a_run_that_ends_before_it_is_settled_says_so() -> None:
     assert not found.saturated
 
 
+def test_a_short_run_in_which_everybody_waits_long_is_saturated_all_the_same() -> None:
+    # three times as many as a hundred servers can do come in less than two services
+    requests = queue(500, 3.0, servers=100, spread=0.5)
+    found = judged(requests, 300.0)
+    assert requests["arrival"].to_numpy().max() < 2 * 10**12
+    assert found.settled
+    assert found.saturated
+    assert found.sustained_per_s == pytest.approx(100.0, rel=0.15)
+
+
 def test_a_crowd_that_comes_at_once_tells_nothing() -> None:
     at_once = np.zeros(50)
     found = judged(table(at_once, np.arange(50.0), np.arange(1.0, 51.0)), 1.0)

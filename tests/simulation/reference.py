@@ -39,6 +39,8 @@ class Reference(WaitingRoom):
         super().__init__(scenario)
         self.segments: list[dict[str, int | float]] = []
         self.stretches: list[tuple[Worker, Segment]] = []
+        self.late: list[tuple[int, int, int]] = []
+        """(request, gap, step it came with) of tokens that did not come a step after the last."""
 
     def run(self) -> Reference:
         """Play it to the end."""
@@ -237,6 +239,12 @@ class Reference(WaitingRoom):
                 for number, part in enumerate(PARTS):
                     request.spent[f"decode_{part}"] += segment.part(number, step)
                 request.made += 1
+                self.has_token(request, alone + extra)
+
+    def has_token(self, request: Request, step: int) -> None:
+        if self.now - request.token != step:
+            self.late.append((request.number, self.now - request.token, step))
+        request.token = self.now
 
     def close(self, worker: Worker, segment: Segment) -> None:
         self.write(worker, segment)
@@ -267,6 +275,7 @@ class Reference(WaitingRoom):
             request.spent["recomputed"] += request.tokens
             request.spent["resumed"] += 1
             request.made += 1
+            self.has_token(request, 0)
             self.answers_on(worker, rank, request)
             return
         request.times["prefilled"] = self.now
@@ -279,7 +288,7 @@ class Reference(WaitingRoom):
 
     def begins_to_answer(self, worker: Worker, rank: Rank, request: Request) -> bool:
         """The first token is out; True if it was the last, too."""
-        request.times["first"], request.made = self.now, 1
+        request.times["first"], request.token, request.made = self.now, self.now, 1
         return self.answers_on(worker, rank, request)
 
     def answers_on(self, worker: Worker, rank: Rank, request: Request) -> bool:

@@ -55,6 +55,8 @@ class Request:
     """Blocks it has on the rank where it sits."""
     lost: int = 0
     """When it lost its seat."""
+    token: int = 0
+    """When its last token came."""
     blocks: int = 0
     decode_blocks: int = 0
     status: str = "unsent"

@@ -35,6 +35,7 @@ def agree(scenario: Scenario) -> Reference:
     journal = simulate(scenario)
     same_columns(journal.segment_table(), slow.segments)
     same_columns(journal.requests, [request.row() for request in slow.requests])
+    assert sorted(journal.pauses.rows()) == sorted(slow.late)
     return slow
 
 

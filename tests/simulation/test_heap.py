@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jalapeno.simulation.columns import NEVER, STEP_END, STEP_START, W_EVENT, W_TIME, WORKER_TABLE
-from jalapeno.simulation.heap import pop, pop_pair, push, push_pair, replay, sooner
+from jalapeno.simulation.heap import (
+    find,
+    pop,
+    pop_pair,
+    push,
+    push_pair,
+    remove,
+    remove_pair,
+    replay,
+    sooner,
+)
 from jalapeno.simulation.state import Integers, tree_size
 
 keys = st.integers(-(2**62), 2**62)
@@ -116,3 +126,48 @@ def test_the_tournament_knows_who_is_first_after_every_change(
 )
 def test_a_tournament_has_a_power_of_two_of_places(workers: int, leaves: int) -> None:
     assert tree_size(workers) == leaves
+
+
+# ---- out of the middle
+
+small_keys = st.lists(st.integers(0, 1000), unique=True, min_size=1, max_size=40)
+
+
+@given(small_keys, st.data())
+def test_a_key_taken_out_of_the_middle_leaves_the_others_in_order(
+    items: list[int], data: st.DataObject
+) -> None:
+    heap = np.zeros(len(items), dtype=np.int64)
+    for length, key in enumerate(items):
+        push(heap, length, key)
+    gone = data.draw(st.lists(st.sampled_from(items), unique=True))
+    for count, key in enumerate(gone):
+        length = len(items) - count
+        at = int(np.flatnonzero(heap[:length] == key)[0])
+        remove(heap, length, at)
+    left = len(items) - len(gone)
+    drained = [pop(heap, left - count) for count in range(left)]
+    assert drained == sorted(set(items) - set(gone))
+
+
+@given(small_keys)
+def test_an_item_is_found_by_its_low_bits(items: list[int]) -> None:
+    heap = np.array([(7 * item << 10) | item for item in items], dtype=np.int64)
+    for item in items:
+        assert heap[find(heap, len(items), 10, item)] == (7 * item << 10) | item
+    assert find(heap, len(items), 10, 1001) == -1
+    assert find(heap, 0, 10, items[0]) == -1
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=30), st.data())
+def test_a_pair_taken_out_leaves_the_others_in_order(times: list[int], data: st.DataObject) -> None:
+    heap = np.zeros((len(times), 2), dtype=np.int64)
+    for item, time in enumerate(times):
+        push_pair(heap, item, time, item)
+    gone = data.draw(st.lists(st.integers(0, len(times) - 1), unique=True))
+    for count, item in enumerate(gone):
+        remove_pair(heap, len(times) - count, item)
+    left = len(times) - len(gone)
+    drained = [pop_pair(heap, left - count) for count in range(left)]
+    expected = sorted((time, item) for item, time in enumerate(times) if item not in gone)
+    assert drained == [item for _, item in expected]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 import simpy
+from scipy.stats import poisson as poisson_law
 
-from jalapeno.simulation import Journal, Role, Scenario, simulate
+from jalapeno.simulation import Journal, Role, Router, Scenario, simulate
 from tests.simulation.scenes import Scene, closed, plan, poisson, unified
 
 Integers = npt.NDArray[np.int64]
@@ -34,6 +36,11 @@ def queue(requests: int, load: float, servers: int = 1, seed: int = 0) -> Scenar
 
 def column(journal: Journal, name: str) -> Integers:
     return journal.requests[name].to_numpy().astype(np.int64)
+
+
+def mean_wait(journal: Journal) -> float:
+    """Mean time in queues, ps."""
+    return float((column(journal, "admitted") - column(journal, "arrival")).mean())
 
 
 def departures(arrivals: Integers, service: int, servers: int) -> list[int]:
@@ -113,6 +120,148 @@ def test_more_servers_at_the_same_load_mean_less_waiting() -> None:
     assert waits == sorted(waits, reverse=True)
     # Half the wait at two servers is Erlang's and Cosmetatos' rule of thumb at high load.
     assert waits[1] / waits[0] == pytest.approx(0.5, abs=0.1)
+
+
+# ---- against formulas, over independent seeds
+
+SEEDS = range(12)
+
+
+def over_seeds(means: list[float]) -> tuple[float, float]:
+    """Mean and its standard error, from means of independent runs."""
+    return float(np.mean(means)), float(np.std(means, ddof=1) / np.sqrt(len(means)))
+
+
+def wait_md(load: float, service: float, servers: int) -> float:
+    """Mean wait of Poisson customers for *servers* servers of equal *service* (Crommelin 1932)."""
+    offered = load * servers
+    total = 0.0
+    for turn in range(1, 2_000):
+        mean, enough = turn * offered, turn * servers
+        more = poisson_law.sf(enough - 1, mean) - servers / offered * poisson_law.sf(enough, mean)
+        total += more
+    return service * total
+
+
+def test_the_formula_for_several_servers_is_that_of_one_where_there_is_one() -> None:
+    for load in (0.3, 0.8):
+        expected = load * 5.0 / (2 * (1 - load))
+        assert wait_md(load, 5.0, 1) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("servers", [1, 2, 5])
+@pytest.mark.parametrize("load", [0.6, 0.8])
+def test_a_shared_queue_of_equal_customers_waits_as_long_as_crommelin_says(
+    servers: int, load: float
+) -> None:
+    waits = []
+    for seed in SEEDS:
+        scenario = queue(8_000, load, servers, seed)
+        journal = simulate(scenario)
+        waits.append(mean_wait(journal))
+    mean, error = over_seeds(waits)
+    assert error < 0.1 * mean
+    assert mean == pytest.approx(wait_md(load, service_time(scenario), servers), abs=4 * error)
+
+
+@pytest.mark.parametrize("load", [0.4, 0.7])
+def test_customers_of_all_sizes_wait_as_long_as_pollaczek_and_khinchine_say(load: float) -> None:
+    # M/G/1: W = rate E[S^2] / (2 (1 - load)), prompts uniform between 12 and 1,200 tokens
+    server = plan("TP1", max_running=1, max_tokens=64)
+    alone = simulate(unified(server, closed(4_000, 1, 1200, 1, ratio=0.01)))
+    service = (column(alone, "end") - column(alone, "admitted")) / 1e12
+    rate = load / service.mean()
+    waits, squares, loads = [], [], []
+    for seed in SEEDS:
+        traffic = poisson(6_000, rate, 1200, 1, ratio=0.01, seed=seed)
+        journal = simulate(unified(server, traffic, seed=seed))
+        served = (column(journal, "end") - column(journal, "admitted")) / 1e12
+        squares.append(float((served**2).mean()))
+        loads.append(float(rate * served.mean()))
+        waits.append(
+            float((column(journal, "admitted") - column(journal, "arrival")).mean() / 1e12)
+        )
+    mean, error = over_seeds(waits)
+    expected = rate * np.mean(squares) / (2 * (1 - np.mean(loads)))
+    assert error < 0.1 * mean
+    assert mean == pytest.approx(expected, abs=4 * error)
+
+
+@pytest.mark.parametrize("router", [Router.SHARED, Router.LEAST_LOADED])
+def test_servers_enough_are_busy_as_a_poisson_law_has_it_whatever_the_service(
+    router: Router,
+) -> None:
+    # M/G/inf (and Erlang's loss formula in its limit): who is there is Poisson, by the mean alone
+    server = plan("TP1", max_running=1, max_tokens=64)
+    pools = ((Role.UNIFIED, 40, server),)
+    means, spreads = [], []
+    for seed in SEEDS:
+        traffic = poisson(4_000, 100.0, 1200, 1, ratio=0.01, seed=seed)
+        scene = Scene(pools=pools, traffic=traffic, seed=seed, router=router)
+        journal = simulate(scene.scenario())
+        begin, end = column(journal, "arrival"), column(journal, "end")
+        assert (column(journal, "admitted") == begin).all()
+        moments = np.linspace(begin[200], begin[-1], 2_000)
+        there = np.searchsorted(begin, moments) - np.searchsorted(np.sort(end), moments)
+        stay = (end - begin).mean() / 1e12
+        means.append(float(there.mean() / (100.0 * stay)))
+        spreads.append(float(there.var() / there.mean()))
+    for values in (means, spreads):
+        mean, error = over_seeds(values)
+        assert error < 0.06
+        assert mean == pytest.approx(1.0, abs=4 * error)
+
+
+# ---- routers
+
+
+def lindley(arrivals: Integers, service: int) -> Integers:
+    """Waits of customers who come at these times to one server (Lindley 1952)."""
+    waits = np.zeros(len(arrivals), dtype=np.int64)
+    for number, gap in enumerate(np.diff(arrivals).tolist()):
+        waits[number + 1] = max(0, waits[number] + service - gap)
+    return waits
+
+
+@pytest.mark.parametrize("servers", [1, 3, 4])
+def test_dealt_out_in_turn_each_server_is_a_queue_of_its_own(servers: int) -> None:
+    # E_c/D/1: the gaps between the customers of one server are sums of c exponential ones
+    scenario = replace(queue(4_000, 0.9, servers), router=Router.ROUND_ROBIN)
+    journal = simulate(scenario)
+    arrivals, service = column(journal, "arrival"), service_time(scenario)
+    waits = column(journal, "admitted") - arrivals
+    for server in range(servers):
+        mine = slice(server, None, servers)
+        assert waits[mine].tolist() == lindley(arrivals[mine], service).tolist()
+
+
+@pytest.mark.parametrize("servers", [2, 5])
+def test_equal_customers_lose_nothing_by_being_dealt_out_in_turn(servers: int) -> None:
+    # who comes first leaves first, so one queue serves them in turn, too: E_c/D/1 is M/D/c
+    shared = queue(3_000, 0.9, servers)
+    waits = [
+        (column(journal, "admitted") - column(journal, "arrival")).tolist()
+        for router in (Router.SHARED, Router.ROUND_ROBIN)
+        for journal in (simulate(replace(shared, router=router)),)
+    ]
+    assert waits[0] == waits[1]
+
+
+@pytest.mark.parametrize("osl", [1, 40])
+def test_customers_of_all_sizes_wait_least_in_one_queue_and_longest_dealt_out(osl: int) -> None:
+    server = plan("TP1", max_running=1, max_tokens=64)
+    alone = simulate(unified(server, closed(2_000, 1, 600, osl, ratio=0.01)))
+    service = (column(alone, "end") - column(alone, "admitted")).mean() / 1e12
+    pools, means = ((Role.UNIFIED, 4, server),), []
+    for router in (Router.SHARED, Router.LEAST_LOADED, Router.ROUND_ROBIN):
+        waits = []
+        for seed in SEEDS:
+            traffic = poisson(3_000, 0.85 * 4 / service, 600, osl, ratio=0.01, seed=seed)
+            scene = Scene(pools=pools, traffic=traffic, seed=seed, router=router)
+            waits.append(mean_wait(simulate(scene.scenario())))
+        means.append(over_seeds(waits)[0])
+    assert means == sorted(means)
+    assert means[2] > 1.2 * means[0]
 
 
 # ---- two in a row

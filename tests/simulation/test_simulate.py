@@ -36,7 +36,8 @@ def test_a_model_that_does_not_fit_says_what_is_needed_and_how_to_mend() -> None
     )
     message = (
         r"^deepseek-r1 under TP1 needs .+B of weights a chip and jalapeno-engine keeps back "
-        r".+B; jalapeno has .+B: raise plan\.tp or plan\.ep, or narrow the weights' format$"
+        r".+B; jalapeno has .+B: raise plan\.tp, plan\.ep or plan\.pp, or narrow the weights' "
+        r"format$"
     )
     with pytest.raises(DoesNotFit, match=message):
         start(scene.scenario())
@@ -107,8 +108,8 @@ def test_a_journal_has_a_row_a_request_in_the_order_they_were_sent() -> None:
 
 def test_a_journal_hides_what_only_the_loop_needs() -> None:
     columns = simulate(small()).requests.columns
-    assert not {"left", "chunk", "made", "next"} & set(columns)
-    assert set(columns) == set(c.REQUEST) - {"left", "chunk", "made", "next"}
+    assert not {"left", "chunk", "made", "paused", "next"} & set(columns)
+    assert set(columns) == set(c.REQUEST) - {"left", "chunk", "made", "paused", "next"}
 
 
 def test_segments_have_a_column_for_every_part_and_resource() -> None:

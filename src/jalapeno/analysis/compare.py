@@ -160,7 +160,7 @@ def _at(sides: Sequence[Side], speed: float, limits: Sequence[Limit]) -> Questio
             return Cell(rate=None, said=str(read))
         return Cell(rate=read.rate, said=_between(read))
 
-    title = f"throughput at {speed:g} token/s/user{_conditions(limits)}"
+    title = f"throughput at {speed:,.9g} token/s/user{_conditions(limits)}"
     return Question(title=title, cells=_cells(sides, cell))
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from jalapeno.analysis.frontier_choice import neighbours, short_list
-from jalapeno.analysis.frontier_points import Bench, Option, Point, Progress, bench, silent
+from jalapeno.analysis.frontier_choice import promising, short_list
+from jalapeno.analysis.frontier_points import Bench, Option, Point, Progress, bench, longest, silent
 from jalapeno.analysis.interpolation import Curve, curve, pareto_front, reciprocal
 from jalapeno.analysis.objectives import Limit, Per, Rate, rate
 from jalapeno.analysis.objectives_search import best_within, likely
@@ -22,6 +22,8 @@ from jalapeno.mapping.cuts import Ways, cuts, sizes
 from jalapeno.mapping.explore import Explored, Grid, Work, explore
 from jalapeno.simulation import Pool, Role
 
+ROUNDS = 2
+"""How often what may beat the front is played out after the short list."""
 LARGEST_WORKER = 72
 """Chips of the largest worker that is tried where nobody says."""
 PIPELINES = (1, 2, 4, 8)
@@ -81,10 +83,10 @@ def prospect(subject: Subject, space: Space, more: Iterable[Option] = ()) -> Pro
 
 
 def _look(subject: Subject, space: Space) -> Explored:
-    longest = subject.lengths.isl + subject.lengths.osl
-    if longest > subject.model.context:
+    most = longest(subject.lengths)
+    if most > subject.model.context:
         raise BadScenario(
-            f"requests of up to {longest:,} tokens exceed the context window of "
+            f"requests of up to {most:,} tokens exceed the context window of "
             f"{subject.model.name}, {subject.model.context:,}: lower --isl or --osl"
         )
     prompt, output = subject.mean_lengths
@@ -93,7 +95,7 @@ def _look(subject: Subject, space: Space) -> Explored:
         subject.system,
         subject.engine,
         plans(subject, space),
-        Work(prompt=prompt, output=output, longest=longest),
+        Work(prompt=prompt, output=output, longest=most),
         space.grid,
     )
     if not found.found:
@@ -144,7 +146,7 @@ class Unreachable:
     def __str__(self) -> str:
         below = ": slower gains nothing" if self.speed < self.slowest else ""
         return (
-            f"unreachable: {self.speed:,.6g} token/s/user is outside of the front, "
+            f"unreachable: {self.speed:,.9g} token/s/user is outside of the front, "
             f"{self.slowest:,.4g} to {self.fastest:,.4g}{below}"
         )
 
@@ -227,14 +229,18 @@ def frontier(
     rig = found.bench
     stage = f"simulating {rig.subject.model.name} on {rig.subject.system.name}"
     options = likely(rig, found.options, limits)
-    made = rig.play(short_list(options), progress, stage)
-    kept = [point for point in made if all(limit.holds(point.report) for limit in limits)]
-    rig.play(neighbours(kept, options), progress, f"{stage}, neighbours")
+    rig.play(short_list(options), progress, stage)
+    for place in range(1, ROUNDS + 1):
+        kept = _keeping(rig, limits)
+        if kept:
+            rig.play(promising(kept, options), progress, f"{stage}, round {place} of {ROUNDS}")
     if limits:
         for per in (Per.CHIP, Per.PACKAGE):  # the others are constants of the chip
             best_within(rig, found.options, limits, per, progress)
-    points = [
-        point for point in rig.points.values() if all(limit.holds(point.report) for limit in limits)
-    ]
-    points.sort(key=lambda point: (point.speed, point.tokens_per_s_per_chip))
+    points = sorted(_keeping(rig, limits), key=lambda p: (p.speed, p.tokens_per_s_per_chip))
     return Frontier(prospect=found, limits=tuple(limits), points=tuple(points))
+
+
+def _keeping(rig: Bench, limits: Sequence[Limit]) -> list[Point]:
+    """All that was played out and keeps *limits*."""
+    return [p for p in rig.points.values() if all(limit.holds(p.report) for limit in limits)]

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import median
 
 from jalapeno.analysis.frontier_points import Option, Point
 from jalapeno.analysis.interpolation import pareto_front
 
 POINTS = 7
 """Options of each sort that are played out, about."""
-NEIGHBOURS = 10
-"""Options beside the front that are played out after these, at the most."""
+PROMISING = 8
+"""Options that are played out after these in each round, at the most."""
+APART = 1.06
+"""Speeds of two of them differ at least by this factor: a front is wanted, not one point."""
 MANY_RANKS = 8
 """More attention ranks than these are a sort of their own: the closed form takes their steps to be
 independent, and is too slow for them where they keep step."""
-UNMATCHED = 1e9
-"""The promise of an option that is faster than all of the front."""
 
 
 def sort_of(option: Option) -> int:
@@ -36,8 +37,8 @@ def short_list(options: Sequence[Option], points: int = POINTS) -> tuple[Option,
     for sort in sorted({sort_of(option) for option in options}):
         own = [option for option in options if sort_of(option) == sort]
         for score in (per_chip, per_watt):
-            front = pareto_front(own, _speed, score)
-            chosen |= {option.key: option for option in spread(front, points)}
+            for option in spread(pareto_front(own, _speed, score), points):
+                chosen.setdefault((option.cut, option.concurrency), option)  # one budget is enough
     return tuple(chosen.values())
 
 
@@ -72,42 +73,64 @@ def spread(front: Sequence[Option], points: int) -> list[Option]:
     return [front[at] for at in dict.fromkeys(nearest)]
 
 
-def neighbours(
-    points: Sequence[Point], options: Sequence[Option], most: int = NEIGHBOURS
+def promising(
+    points: Sequence[Point], options: Sequence[Option], most: int = PROMISING
 ) -> tuple[Option, ...]:
-    """Up to *most* options beside the front of *points*: the same cut at the next load or budget.
+    """Up to *most* options that may beat the front of *points*, the most promising first.
 
-    Those first that promise most over the front as it is: the closed form's gain over the point
-    beside them, on top of what that point was played to have.
+    What the closed form says of an option is corrected by how wrong it was about what was played:
+    of the same cut at the nearest load, else by the median of its sort.
     """
-    front = pareto_front(points, lambda one: one.speed, lambda one: one.tokens_per_s_per_chip)
-    alike: dict[tuple[object, ...], list[Option]] = {}
-    for option in options:
-        alike.setdefault(option.cut, []).append(option)
     played = {point.option.key for point in points}
-    promised: dict[tuple[object, ...], tuple[float, Option]] = {}
-    for point in front:
-        for option in _beside(point, alike.get(point.option.cut, ())):
-            promise = _promise(option, point, front)
-            if option.key not in played and promise > promised.get(option.key, (0.0,))[0]:
-                promised[option.key] = (promise, option)
-    ranked = sorted(promised.values(), key=lambda pair: pair[0], reverse=True)
-    return tuple(option for _, option in ranked[:most])
+    by_cut: dict[tuple[object, ...], list[Point]] = {}
+    by_sort: dict[int, list[Point]] = {}
+    for point in points:
+        by_cut.setdefault(point.option.cut, []).append(point)
+        by_sort.setdefault(sort_of(point.option), []).append(point)
+    medians = {sort: _median([_error(point) for point in own]) for sort, own in by_sort.items()}
+    front = pareto_front(points, lambda one: one.speed, lambda one: one.tokens_per_s_per_chip)
+    ranked = []
+    for option in options:
+        if option.key in played or sort_of(option) not in medians:
+            continue
+        slower, more = medians[sort_of(option)]
+        if option.cut in by_cut:
+            slower, more = _error(_nearest(by_cut[option.cut], option))
+        speed, rate = _speed(option) * slower, per_chip(option) * more
+        faster = next((p for p in front if p.speed >= speed), None)
+        gain = rate / faster.tokens_per_s_per_chip if faster else speed / front[-1].speed
+        if gain > 1.0:
+            ranked.append((gain, speed, option))
+    ranked.sort(key=lambda item: item[0], reverse=True)
+    return tuple(_apart(ranked, most))
 
 
-def _beside(point: Point, alike: Sequence[Option]) -> list[Option]:
-    """Those of the same cut whose load is that of *point*, or the next lower or higher one."""
-    own = point.option.concurrency
-    below = max((one.concurrency for one in alike if one.concurrency < own), default=own)
-    above = min((one.concurrency for one in alike if one.concurrency > own), default=own)
-    return [option for option in alike if option.concurrency in (below, own, above)]
+Error = tuple[float, float]
+"""Played speed and throughput over what the closed form said."""
 
 
-def _promise(option: Option, point: Point, front: Sequence[Point]) -> float:
-    """How much more throughput than the front has *option* may have at its speed, as a factor."""
-    steady, beside = option.steady, point.option.steady
-    speed = point.speed * beside.tpot / steady.tpot
-    tokens = point.tokens_per_s_per_chip
-    tokens *= steady.tokens_per_s_per_chip / beside.tokens_per_s_per_chip
-    faster = [other.tokens_per_s_per_chip for other in front if other.speed >= speed]
-    return tokens / faster[0] if faster else UNMATCHED
+def _error(point: Point) -> Error:
+    option = point.option
+    return point.speed / _speed(option), point.tokens_per_s_per_chip / per_chip(option)
+
+
+def _median(errors: Sequence[Error]) -> Error:
+    speeds, rates = zip(*errors, strict=True)
+    return median(speeds), median(rates)
+
+
+def _nearest(points: Sequence[Point], option: Option) -> Point:
+    return min(
+        points, key=lambda point: abs(math.log(point.option.concurrency / option.concurrency))
+    )
+
+
+def _apart(ranked: Sequence[tuple[float, float, Option]], most: int) -> list[Option]:
+    """The first *most* of *ranked* (gain, speed, option) whose speeds are well apart."""
+    chosen: list[Option] = []
+    speeds: list[float] = []
+    for _, speed, option in ranked:
+        if len(chosen) < most and all(max(speed / s, s / speed) >= APART for s in speeds):
+            chosen.append(option)
+            speeds.append(speed)
+    return chosen

@@ -10,10 +10,21 @@ from dataclasses import dataclass, field, replace
 from jalapeno import catalogue
 from jalapeno.analysis.objectives import Per, Rate, rate
 from jalapeno.analysis.subject import Subject
+from jalapeno.analysis.threads import MOST
 from jalapeno.catalogue import Kind, Tariff
 from jalapeno.mapping import SteadyState, StepPrice, compile_price
 from jalapeno.metrics import Report, measure, require
-from jalapeno.simulation import ClosedLoop, Pool, Scenario, Traffic, simulate
+from jalapeno.simulation import (
+    AnyLengths,
+    ClosedLoop,
+    Lengths,
+    LogNormal,
+    Pool,
+    Scenario,
+    TraceLengths,
+    Traffic,
+    simulate,
+)
 
 REQUESTS_PER_SLOT = 10
 """InferenceX sends ten requests for every one in flight."""
@@ -131,7 +142,7 @@ class Bench:
         """The *options* as points, in order; compiled code lets one thread a core run."""
         wanted = list(options)
         new = {item.key: item for item in wanted if item.key not in self.points}
-        with ThreadPoolExecutor(os.cpu_count()) as threads:
+        with ThreadPoolExecutor(max(1, min(MOST, os.cpu_count() or 1))) as threads:
             made = threads.map(self._play, new.values())
             for done, (key, point) in enumerate(zip(new, made, strict=True), start=1):
                 self.points[key] = point
@@ -182,6 +193,17 @@ def scenario_for(subject: Subject, option: Option) -> Scenario:
         traffic=traffic,
         trees=subject.trees,
     )
+
+
+def longest(lengths: AnyLengths) -> int:
+    """Tokens of the longest request that *lengths* may draw, prompt and answer."""
+    match lengths:
+        case Lengths(isl=isl, osl=osl):
+            return isl + osl
+        case LogNormal(prompt_max=prompt, output_max=output):
+            return prompt + output
+        case TraceLengths(trace=trace):
+            return int((trace.prompts + trace.outputs).max())
 
 
 def evidence(points: Iterable[Point]) -> Kind:

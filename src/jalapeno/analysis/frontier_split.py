@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from jalapeno.analysis.frontier import Space, plans
-from jalapeno.analysis.frontier_points import Option
+from jalapeno.analysis.frontier_points import Option, longest
 from jalapeno.analysis.interpolation import pareto_front
 from jalapeno.analysis.subject import Subject
 from jalapeno.errors import BadPlan, DoesNotFit
@@ -42,7 +42,7 @@ class Feeder:
 def split_options(subject: Subject, space: Space) -> tuple[Option, ...]:
     """Pairs of pools worth playing out, within the chips of one system."""
     prompt, output = subject.mean_lengths
-    work = Work(prompt=prompt, output=output, longest=subject.lengths.isl + subject.lengths.osl)
+    work = Work(prompt=prompt, output=output, longest=longest(subject.lengths))
     prices = _prices(subject, space, work)
     if not prices:
         return ()
@@ -51,6 +51,8 @@ def split_options(subject: Subject, space: Space) -> tuple[Option, ...]:
     for price, load in _decoders(prices, work, space.grid, feeders[0]):
         for feeder in feeders:
             for workers in DECODE_WORKERS:
+                if workers * load > space.grid.most:
+                    continue
                 option = _pair(subject, feeder, price, workers, load)
                 if option is not None:
                     found[option.key] = option

@@ -108,10 +108,11 @@ PERCENTILES: Mapping[str, str] = {
 
 
 def percentile(name: str) -> str:
-    """Check the *name* of a percentile; :class:`UsageError` lists them."""
-    if name not in PERCENTILES:
+    """The percentile called *name*, "99" or "p99"; :class:`UsageError` lists them."""
+    found = name if name in PERCENTILES else f"p{name}"
+    if found not in PERCENTILES:
         raise UsageError(f"no percentile {name!r}; there are {', '.join(PERCENTILES)}")
-    return name
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,16 +154,17 @@ class Limit:
     @property
     def label(self) -> str:
         """Such as ``P99 TTFT at most 2,000 ms``."""
-        return self.said or f"{self.name} at most {self.ms:,.6g} ms"
+        return self.said or f"{self.name} at most {self.ms:,.9g} ms"
 
 
-def speed_limit(tokens_per_s_per_user: float) -> Limit:
-    """At least so many tokens a second for a user: 1000 / mean TBT in ms."""
+def speed_limit(tokens_per_s_per_user: float, at: str = "mean") -> Limit:
+    """At least so many tokens a second for a user: 1000 / TBT in ms, at the percentile *at*."""
     if not 0.0 < tokens_per_s_per_user < float("inf"):
         raise UsageError(f"a speed must be positive, got {tokens_per_s_per_user:g} token/s/user")
+    where = "" if at == "mean" else f" ({at.upper()} TBT)"
     return Limit(
         what="tbt",
-        at="mean",
+        at=at,
         ms=1e3 / tokens_per_s_per_user,
-        said=f"at least {tokens_per_s_per_user:,.6g} token/s/user",
+        said=f"at least {tokens_per_s_per_user:,.9g} token/s/user{where}",
     )

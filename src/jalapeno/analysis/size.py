@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
@@ -158,6 +158,9 @@ def _answer(
     working = best.replicas * plan.chips * best.report.power.package.watts_per_chip
     idle = demand.spare * plan.chips * chip.power.idle
     saturates = saturates_per_s(best, overloaded)
+    if not math.isnan(saturates):  # both are seen within a percent or two
+        saturates = max(saturates, demand.rate)
+        best = replace(best, breaks_per_s=min(best.breaks_per_s, saturates))
     return Sizing(
         subject=subject,
         demand=demand,
@@ -171,7 +174,7 @@ def _answer(
             tokens_per_s=(demand.rate * (prompt + output), demand.rate * output),
             package_watts=working + idle,
         ),
-        saturates_per_s=saturates if math.isnan(saturates) else max(saturates, demand.rate),
+        saturates_per_s=saturates,
         curve=tuple(points),
         contenders=tuple(found),
         looked_at=looked_at,

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jalapeno.cost import PARTS, RESOURCES
+from jalapeno.cost.formulas import all_to_all_seconds
 from jalapeno.cost.operator import (
     ABSORBED_PAIR,
     ALL_REDUCE,
@@ -22,11 +23,13 @@ from jalapeno.cost.operator import (
     FAMILY,
     FLOPS_PAIR,
     FLOPS_READ,
+    GROUP,
     ISSUE,
     JOULES_BYTE,
     JOULES_FLOP,
     JOULES_LINK,
     JOULES_VECTOR,
+    LATENCY,
     LINK_RATE,
     LINK_ROW,
     USEFUL_PAIR,
@@ -57,8 +60,11 @@ SCALARS = (
     "host_sequence",
     "static",
     "cap",
+    "apart",  # 1 where ranks are micro-batches, which do not meet at the experts
 )
-CHIPS_RANK, LAYERS_REST, LAYERS_LOAD, HOST_STEP, HOST_SEQUENCE, STATIC, CAP = range(len(SCALARS))
+CHIPS_RANK, LAYERS_REST, LAYERS_LOAD, HOST_STEP, HOST_SEQUENCE, STATIC, CAP, APART = range(
+    len(SCALARS)
+)
 RANK_TOKENS, RANK_DECODE, RANK_SAMPLED, WORKER_TOKENS, ATTENTION = range(5)
 """Classes of operators by what they depend on, in the order of the arrays."""
 ROW_OF_CLASS = (batch.TOKENS, batch.DECODE, batch.SAMPLED)
@@ -176,17 +182,17 @@ def add_attention(
     return add_growth(op, repeat, (matrix, vector, memory), more_pairs, more_reads, first, slope)
 
 
-@inlined
+@compiled
 def add_gather(
     op: Array, repeat: float, reads: float, more: float, first: Array, slope: Array
 ) -> int:
-    """Add a collective whose size is the KV entries read, and how it grows with *more* a step."""
-    _, _, _, link, exposed, _, joules = operator_seconds(op, reads, 0.0, 0.0)
-    grown = more * op[LINK_ROW]
+    """Add an all-to-all whose size is the KV entries read, and how it grows with *more* a step."""
+    size, grown = reads * op[LINK_ROW], more * op[LINK_ROW]
+    link = all_to_all_seconds(size, op[GROUP], op[LATENCY], op[LINK_RATE])
     first[BUSY + 3] += repeat * link
-    first[COMMUNICATION] += repeat * exposed
+    first[COMMUNICATION] += repeat * link * op[EXPOSED]
     first[ISSUED] += repeat * op[ISSUE]
-    first[JOULES] += repeat * joules
+    first[JOULES] += repeat * size * op[JOULES_LINK]
     slope[BUSY + 3] += repeat * grown / op[LINK_RATE]
     slope[COMMUNICATION] += repeat * grown / op[LINK_RATE] * op[EXPOSED]
     slope[JOULES] += repeat * grown * op[JOULES_LINK]
@@ -277,7 +283,8 @@ def price_rows(
     rest = scalars[LAYERS_REST]
     first[ISSUED] += rest + (scalars[LAYERS_LOAD] - rest) * (1.0 - 1.0 / tokens)
     first[ISSUED] += scalars[HOST_STEP]
-    hold = min(hold, expose_communication(first, slope))
+    if scalars[APART] == 0.0:
+        hold = min(hold, expose_communication(first, slope))
     return min(hold, cap_power(scalars, chips, first, slope))
 
 
@@ -293,6 +300,8 @@ def add_ranks(
         alone[:] = 0.0
         alone_slope[:] = 0.0
         held = add_rank(arrays, memo, which, rows[rank], grow[rank], alone, alone_slope)
+        if arrays.scalars[which, APART] > 0.0:
+            held = min(held, expose_communication(alone, alone_slope))
         hold = min(hold, held)
         memo.ranks[rank, 0] = seconds_of(alone)
         memo.ranks[rank, 1] = seconds_of(alone_slope)

@@ -77,6 +77,7 @@ def compile_price(model: Model, plan: Plan, system: System, engine: Engine) -> S
         "host_sequence": engine.host_sequence,
         "static": power.static,
         "cap": power.cap,
+        "apart": float(plan.pp > 1),
     }
     arrays = StepArrays(
         np.array([item.operator.line() for item in placed]),

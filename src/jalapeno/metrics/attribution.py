@@ -19,13 +19,16 @@ from jalapeno.cost import PARTS
 from jalapeno.errors import UsageError
 from jalapeno.metrics.distribution import PICOSECONDS_A_MS
 
-WAITS = ("front_end", "queue", "slot_wait", "transfer")
-"""Before the scheduler's queue; in it; for a decode slot; for the KV cache to move."""
+WAITS = ("front_end", "queue", "slot_wait", "transfer", "preempted")
+"""Before the scheduler's queue; in it; for a decode slot; for the KV cache to move; and without a
+seat after having had one, whether before the first token or after it."""
 
 TO_FIRST = ("front_end", "queue", "own_prefill", "others_prefill", "others_decode", *WAITS[2:])
-CAUSES = (*TO_FIRST, "own_decode", "interference")
+CAUSES = (*TO_FIRST, "own_decode", "interference", "recompute")
 """In the order in which a request meets them.  Decode is a batch's: ``own_decode`` is what its
-steps would have taken without prompts in them, ``interference`` what others' prompts added."""
+steps would have taken without prompts in them, ``interference`` what others' prompts added.
+``recompute`` are the steps in which a preempted request is prefilled again after its first token;
+before it, they are prefill like any."""
 
 PARTS_AND_WAITS = (*PARTS, *WAITS)
 
@@ -36,7 +39,7 @@ Metric = Literal["ttft", "tpot", "e2e"]
 def causes(requests: pl.DataFrame, until: Until = "end") -> pl.DataFrame:
     """A column a cause, int64 ps; they add up to each request's E2E, or TTFT *until* "first"."""
     names = CAUSES if until == "end" else TO_FIRST
-    waits = _waits()
+    waits = _waits(until)
     return requests.select([waits.get(name, pl.col(name)).alias(name) for name in names])
 
 
@@ -45,10 +48,11 @@ def parts(requests: pl.DataFrame, until: Until = "end") -> pl.DataFrame:
     columns = {part: pl.col(f"prefill_{part}") for part in PARTS}
     if until == "end":
         columns = {part: column + pl.col(f"decode_{part}") for part, column in columns.items()}
-    return requests.select([column.alias(name) for name, column in (columns | _waits()).items()])
+    columns |= _waits(until)
+    return requests.select([column.alias(name) for name, column in columns.items()])
 
 
-def _waits() -> dict[str, pl.Expr]:
+def _waits(until: Until) -> dict[str, pl.Expr]:
     # one pool moves nothing: its requests have no `moved`, and `first` is `prefilled`
     moving = pl.when(pl.col("moved") >= 0).then(pl.col("moved") - pl.col("assigned")).otherwise(0)
     return {
@@ -56,6 +60,7 @@ def _waits() -> dict[str, pl.Expr]:
         "queue": pl.col("admitted") - pl.col("ready"),
         "slot_wait": pl.col("first") - pl.col("prefilled") - moving,
         "transfer": moving,
+        "preempted": pl.col("preempted" if until == "end" else "preempted_first"),
     }
 
 
@@ -72,12 +77,11 @@ class Attribution:
 
 def attribute(done: pl.DataFrame) -> Attribution:
     """The mean attribution of these requests, which are done: all, or a :func:`band` of them."""
-    by_cause = _means(causes(done))
     return Attribution(
         requests=len(done),
-        e2e_by_cause_ms=by_cause,
+        e2e_by_cause_ms=_means(causes(done)),
         e2e_by_part_ms=_means(parts(done)),
-        ttft_by_cause_ms={name: by_cause[name] for name in TO_FIRST},
+        ttft_by_cause_ms=_means(causes(done, "first")),
         ttft_by_part_ms=_means(parts(done, "first")),
     )
 

@@ -63,21 +63,30 @@ def finished(requests: pl.DataFrame) -> pl.DataFrame:
 
 
 def _requests(requests: pl.DataFrame, done: pl.DataFrame, survey: Survey) -> Check:
-    prompts = survey.together.prompts
+    prompts, again = survey.together.prompts, _sum(done, "resumed")
     detail = f"{len(done):,} of {len(requests):,} done, {prompts:,} prompts completed in steps"
-    return Check("requests", len(done) == len(requests) == prompts, detail)
+    detail += f", {again:,} of them again" if again else ""
+    return Check("requests", len(done) == len(requests) == prompts - again, detail)
 
 
 def _tokens(done: pl.DataFrame, survey: Survey) -> Check:
-    asked, made = int(done["output"].sum()), survey.together.gap_tokens + len(done)
+    # a prompt completed again gives a token, too
+    asked, again = _sum(done, "output"), _sum(done, "resumed")
+    made = survey.together.gap_tokens + len(done) + again
     detail = f"{made:,} made in steps or as first tokens, {asked:,} in the answers"
     return Check("output tokens", made == asked, detail)
 
 
 def _prompts(done: pl.DataFrame, survey: Survey) -> Check:
-    asked, taken = int(done["prompt"].sum()), survey.together.prompt_tokens
+    asked, taken = _sum(done, "prompt"), survey.together.prompt_tokens
+    again = _sum(done, "recomputed")
     detail = f"{taken:,} prefilled in steps, {asked:,} in the prompts"
-    return Check("prompt tokens", taken == asked, detail)
+    detail += f" and {again:,} more than once" if again else ""
+    return Check("prompt tokens", taken == asked + again, detail)
+
+
+def _sum(done: pl.DataFrame, column: str) -> int:
+    return int(done[column].sum())
 
 
 def _blocks(survey: Survey) -> Check:
@@ -125,9 +134,15 @@ def _added(columns: pl.DataFrame) -> Integers:
 
 def _decoding(done: pl.DataFrame, survey: Survey) -> Check:
     decode = done["end"].to_numpy() - done["first"].to_numpy()
-    seen, ran = exact_dot(np.ones(len(decode), dtype=np.int64), decode), survey.together.gaps
+    lost = -done["preempted_first"].to_numpy()
+    for loss in ("preempted", "recompute"):
+        lost = lost + done[loss].to_numpy()
+    one = np.ones(len(done), dtype=np.int64)
+    seen, paused = exact_dot(one, decode - lost), exact_dot(one, lost)
+    ran, late = survey.together.gaps, survey.paused
     detail = f"gaps between tokens are {ran:,} ps in steps, {seen:,} ps in requests"
-    return Check("decoding time", seen == ran, detail)
+    detail += f"; {late:,} ps in pauses, {paused:,} ps in requests" if late or paused else ""
+    return Check("decoding time", seen == ran and late == paused, detail)
 
 
 def _joules(survey: Survey) -> Check:

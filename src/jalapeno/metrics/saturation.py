@@ -31,8 +31,9 @@ class Saturation:
     saturated: bool
     """Requests came faster than they were served for as long as they came."""
     settled: bool
-    """The run was long enough to tell: a quarter of it outlasts the service of half the requests.
-    Where it was not, *saturated* is False and means nothing."""
+    """The run was long enough to tell: a quarter of the time in which requests came outlasts the
+    service of half of them, or all that came in its last quarter waited for longer than that, which
+    no filling of empty slots explains.  Where neither, *saturated* is False and means nothing."""
     offered_per_s: float
     """Requests a second that came: the rate of the arrivals, or of a trace its mean."""
     sustained_per_s: float
@@ -60,7 +61,9 @@ def saturation(requests: pl.DataFrame, arrivals: Arrivals) -> Saturation | None:
     start, last = (int(came[0]), int(came[-1])) if len(came) else (0, 0)
     offered = float(getattr(arrivals, "rate", offered_rate(sent)))
     quarters = [start + (last - start) * part // 4 for part in range(5)]
-    settled = _service(sent) <= quarters[1] - start and last > start
+    settled = last > start and (
+        _service(sent) <= quarters[1] - start or _wait(sent, quarters[3]) > quarters[1] - start
+    )
     second, third, fourth = (
         _least(came, left, begin, end) for begin, end in pairwise(quarters[1:])
     )
@@ -81,6 +84,13 @@ def _service(sent: pl.DataFrame) -> float:
     begun, end = sent["admitted"].to_numpy(), sent["end"].to_numpy()
     lasted = np.where(end >= 0, end - begun, NEVER)
     return float(np.median(lasted)) if len(lasted) else math.inf
+
+
+def _wait(sent: pl.DataFrame, since: int) -> int:
+    """The shortest wait for the first step among those that came *since*, ps."""
+    late = sent.filter(pl.col("arrival") >= since)
+    begun, came = late["admitted"].to_numpy(), late["arrival"].to_numpy()
+    return int(np.where(begun < 0, NEVER, begun - came).min(initial=NEVER))
 
 
 def _level(came: Integers, left: Integers, time: int) -> int:

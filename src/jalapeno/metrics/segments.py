@@ -57,6 +57,19 @@ def _over_parts(frame: pl.DataFrame, which: str) -> Integers:
     return total
 
 
+def late_tokens(pauses: pl.DataFrame) -> Batch:
+    """Gaps that segments do not have as they were, as steps: the late token's gap counts one, and
+    the step that segments count for it minus one."""
+    gap, step = pauses["gap"].to_numpy(), pauses["instead"].to_numpy()
+    swapped = step > 0
+    lasted = np.concatenate([gap, step[swapped]])
+    one = np.ones(len(lasted), dtype=np.int64)
+    nothing = np.zeros_like(one)
+    weights = np.concatenate([one[: len(gap)], -one[len(gap) :]])
+    frame = pl.DataFrame({"steps": one, "decoding": weights})
+    return Batch(frame, one, lasted, nothing, nothing, lasted)
+
+
 def batches(journal: Journal) -> Iterator[tuple[int, Batch]]:
     """All segments, as (pool, batch): a batch of the journal is split where it mixes pools."""
     pools = journal.workers["pool"].to_numpy()

@@ -11,9 +11,9 @@ from operator import add
 import numpy as np
 import polars as pl
 
-from jalapeno.metrics.distribution import Distribution, Integers, ratio
+from jalapeno.metrics.distribution import Distribution, Integers, exact_dot, ratio
 from jalapeno.metrics.gaps import Counts, count, octaves, token_gaps
-from jalapeno.metrics.segments import Batch, batches
+from jalapeno.metrics.segments import Batch, batches, late_tokens
 from jalapeno.metrics.totals import Fleet, Totals, totals
 from jalapeno.simulation import Journal
 
@@ -29,6 +29,8 @@ class Survey:
     """The most picoseconds by which a segment starts before its worker's last one ends."""
     last_end: int
     """When the last segment ends, ps; 0 where there is none."""
+    paused: int = 0
+    """Picoseconds of gaps between tokens that are no steps: sequences had given way."""
 
     @property
     def together(self) -> Totals:
@@ -53,13 +55,18 @@ def survey(journal: Journal) -> Survey:
         count(coarse, batch)
         overlap = max(overlap, advance(batch, last_end))
     together = reduce(add, sums)
-    gaps = _gaps(journal, coarse, ratio(together.gaps, together.gap_tokens))
-    return Survey(tuple(sums), gaps, overlap, int(last_end.max()))
+    late = late_tokens(journal.pauses)
+    count(coarse, late)
+    paused = exact_dot(late.integers("decoding"), late.elapsed)
+    tokens = together.gap_tokens + int(late.integers("decoding").sum())
+    gaps = _gaps(journal, late, coarse, ratio(together.gaps + paused, tokens))
+    return Survey(tuple(sums), gaps, overlap, int(last_end.max()), paused)
 
 
-def _gaps(journal: Journal, coarse: Counts, mean_ps: float) -> Distribution:
+def _gaps(journal: Journal, late: Batch, coarse: Counts, mean_ps: float) -> Distribution:
     def again() -> Iterator[Batch]:
-        return (batch for _, batch in batches(journal))
+        yield from (batch for _, batch in batches(journal))
+        yield late
 
     return token_gaps(coarse, mean_ps, again)
 

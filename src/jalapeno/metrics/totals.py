@@ -40,8 +40,9 @@ class Totals:
     decode_steps: int = 0
     """Steps in which anything decodes."""
     prompt_tokens: int = 0
+    """Tokens prefilled, those that are prefilled again included."""
     prompts: int = 0
-    """Prompts completed."""
+    """Prompts completed, again or for the first time."""
     blocks: float = 0.0
     """Block-picoseconds taken while a step ran, and those there were."""
     room: float = 0.0

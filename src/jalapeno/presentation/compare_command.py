@@ -50,7 +50,7 @@ class CompareOptions:
     """What is compared."""
 
     model: Annotated[str, typer.Option("--model", metavar="MODEL", help="What they serve.")]
-    precision: Precisely = "equal"
+    precision: Precisely = "as-shipped"
     at: Speeds = None
     settings: Annotated[
         list[str] | None,
@@ -74,9 +74,10 @@ def compare_command(
 ) -> None:
     """Compare systems on a model: per chip, per kilowatt of four sorts, per dollar.
 
-    Highest throughput, that at given speeds and within limits, and lowest latencies.  Formats are
-    equal for all (the narrowest that every engine has kernels for), unless --precision as-shipped
-    gives each what its engine's users run.
+    Highest throughput, that at given speeds and within limits, and lowest latencies.  Each is in
+    the formats that its engine's users run; --precision equal gives all the narrowest that every
+    engine has kernels for.  Load is a closed loop, whose first wave comes all at once: for limits
+    under requests that come at random, ask size.
     """
     # The simulator takes a second to import, which --help should not wait for.
     from jalapeno.analysis.compare import compare

@@ -160,7 +160,7 @@ def latency_table(found: Comparison) -> Table:
         rows.append((f"lowest mean {what.upper()}, ms", *cells))
         rows.append(("  by", *(describe(one.lowest[what]) for one in found.sides)))
     return Table(
-        title="lowest latency, one request at a time",
+        title="lowest mean latencies",
         headers=("latency", *(side_title(one) for one in found.sides)),
         align="l" + "r" * len(found.sides),
         rows=tuple(rows),

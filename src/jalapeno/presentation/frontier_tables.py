@@ -84,8 +84,7 @@ def range_note(rate: Rate) -> list[str]:
 
 def workload(subject: Subject) -> str:
     """The requests in short."""
-    lengths = subject.lengths
-    return f"prompts up to {lengths.isl:,} tokens, answers up to {lengths.osl:,}"
+    return f"lengths {subject.lengths.label}"
 
 
 def notes(found: Frontier, points: Sequence[Point], per: Per) -> list[str]:
@@ -100,7 +99,7 @@ def notes(found: Frontier, points: Sequence[Point], per: Per) -> list[str]:
     if found.limits:
         said.append(f"Only runs with {limits_text(found)}.")
     else:
-        said.append("Nothing limits the time to first token here; --limit-ttft-ms does.")
+        said.append("Nothing limits the time to first token here; --ttft-ms does.")
     short = [one for one in points if one.requests_per_slot < REQUESTS_PER_SLOT]
     if short:
         said.append(

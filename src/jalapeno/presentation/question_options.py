@@ -79,37 +79,36 @@ class SpaceOptions:
 class LimitOptions:
     """Service levels."""
 
-    limit_ttft_ms: Annotated[
-        float | None, _option("Limits", "--limit-ttft-ms", "MS", "Time to first token at most.")
+    ttft: Annotated[
+        float | None, _option("Limits", "--ttft-ms", "MS", "Time to first token at most.")
     ] = None
-    limit_tbt_ms: Annotated[
-        float | None, _option("Limits", "--limit-tbt-ms", "MS", "Time between tokens at most.")
+    tbt: Annotated[
+        float | None, _option("Limits", "--tbt-ms", "MS", "Time between tokens at most.")
     ] = None
-    limit_e2e_ms: Annotated[
-        float | None, _option("Limits", "--limit-e2e-ms", "MS", "End-to-end latency at most.")
+    speed: Annotated[
+        float | None,
+        _option("Limits", "--speed", "S", "The same as tokens/s a user: 1000 / TBT in ms."),
+    ] = None
+    e2e: Annotated[
+        float | None, _option("Limits", "--e2e-s", "S", "Send to last token at most, seconds.")
     ] = None
     percentile: Annotated[
         str,
-        _option("Limits", "--percentile", "P", "Of these: mean, p50, p90, p95, p99 or p99.9."),
+        _option("Limits", "--percentile", "P", "Of these: mean, 50, 90, 95, 99 or 99.9."),
     ] = "mean"
-    min_speed: Annotated[
-        float | None,
-        _option("Limits", "--min-speed", "S", "token/s/user at least: 1000 / mean TBT in ms."),
-    ] = None
 
     def limits(self) -> tuple[Limit, ...]:
         """The limits that are given."""
         from jalapeno.analysis.objectives import Limit, percentile, speed_limit
 
         at = percentile(self.percentile)
-        given = (
-            ("ttft", self.limit_ttft_ms),
-            ("tbt", self.limit_tbt_ms),
-            ("e2e", self.limit_e2e_ms),
-        )
+        if self.tbt is not None and self.speed is not None:
+            raise UsageError("--tbt-ms and --speed say the same thing in two ways: give one")
+        e2e_ms = None if self.e2e is None else 1e3 * self.e2e
+        given = (("ttft", self.ttft), ("tbt", self.tbt), ("e2e", e2e_ms))
         found = [Limit(what=what, at=at, ms=ms) for what, ms in given if ms is not None]
-        if self.min_speed is not None:
-            found.append(speed_limit(self.min_speed))
+        if self.speed is not None:
+            found.append(speed_limit(self.speed, at))
         if not found and at != "mean":
             raise UsageError(f"--percentile {at}: of which latency? give a limit, in ms")
         return tuple(found)

@@ -13,9 +13,16 @@ from jalapeno.presentation.files import Folder
 from jalapeno.presentation.overrides import overrides_of
 from jalapeno.presentation.show_command import fact_json
 from jalapeno.simulation import Journal, Scenario, dump_scenario
-from jalapeno.simulation.read_journal import REPORT, REQUESTS, RUN_FILES, SCENARIO, SEGMENTS
+from jalapeno.simulation.read_journal import (
+    PAUSES,
+    REPORT,
+    REQUESTS,
+    RUN_FILES,
+    SCENARIO,
+    SEGMENTS,
+)
 
-__all__ = ["RUN_FILES", "parquet", "run_json", "write_run"]
+__all__ = ["PAUSES", "RUN_FILES", "parquet", "run_json", "write_run"]
 
 ROW_GROUP = 1 << 16
 """Rows of a Parquet row group: fixed, so that the bytes depend on the table alone."""
@@ -26,6 +33,8 @@ def write_run(folder: Folder, journal: Journal, report: Report, place: str = "")
     folder.write(f"{place}{SCENARIO}", dump_scenario(journal.scenario))
     folder.write(f"{place}{REQUESTS}", parquet(journal.requests))
     folder.write(f"{place}{SEGMENTS}", parquet(journal.segment_table()))
+    if journal.pauses.height:
+        folder.write(f"{place}{PAUSES}", parquet(journal.pauses))
     folder.write(f"{place}{REPORT}", to_json(run_json(journal.scenario, report)))
 
 

@@ -39,7 +39,7 @@ def simulate_command(
     from jalapeno.presentation.files import atomic_folder
     from jalapeno.presentation.overrides import overridden, overrides_of
     from jalapeno.presentation.report_tables import report_tables
-    from jalapeno.presentation.runs import RUN_FILES, run_json, write_run
+    from jalapeno.presentation.runs import PAUSES, RUN_FILES, run_json, write_run
     from jalapeno.presentation.scenario_command import remarks
     from jalapeno.simulation import simulate
 
@@ -52,7 +52,7 @@ def simulate_command(
     for path, fact in replaced.items():
         remark(f"overridden: {path} = {fact.text}")
     target = out / scenario.digest
-    with atomic_folder(target, RUN_FILES) as folder:
+    with atomic_folder(target, (*RUN_FILES, PAUSES)) as folder:
         with messages().status(f"simulating {describe(scenario)}"):
             journal = simulate(scenario)
             report = measure(journal)

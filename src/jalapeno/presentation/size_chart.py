@@ -37,7 +37,6 @@ def size_chart(found: Sizing) -> alt.VConcatChart:
         "demand:Q",
         title=X_TITLE,
         scale=alt.Scale(domain=[0, 1.06 * top], nice=False),
-        axis=alt.Axis(format=",~g"),
     )
     panels = [_panel(found, place, limit, x) for place, limit in enumerate(found.slo.limits)]
     chart: alt.VConcatChart = (
@@ -74,7 +73,6 @@ def _panel(found: Sizing, place: int, limit: Limit, x: alt.X) -> alt.LayerChart:
         "ms:Q",
         title=f"{limit.metric}, ms",
         scale=alt.Scale(domain=[0, ROOM * allowed], nice=False),
-        axis=alt.Axis(format=",~g"),
     )
     chosen = [
         {
@@ -90,7 +88,7 @@ def _panel(found: Sizing, place: int, limit: Limit, x: alt.X) -> alt.LayerChart:
         _dots([one for one in points if one["series"] != MEDIAN]).encode(x=x, y=y),
         alt.Chart(inline(chosen))
         .mark_point(shape=star(5), filled=True, size=STAR, color="black", opacity=1)
-        .encode(x=x, y=y, tooltip=["label:N", alt.Tooltip("ms:Q", format=",~g")]),
+        .encode(x=x, y=y, tooltip=["label:N", alt.Tooltip("ms:Q", format=",.2f")]),
         *(
             text.encode(x=x, y=y, text="label:N")
             for text in _text(chosen, align="right", dx=-10, dy=-12, fontSize=11, color="black")
@@ -148,8 +146,8 @@ def _dots(points: Points) -> alt.Chart:
                 legend=legend,
             ),
             tooltip=[
-                alt.Tooltip("demand:Q", title="requests/s", format=",~g"),
-                alt.Tooltip("ms:Q", format=",~g"),
+                alt.Tooltip("demand:Q", title="requests/s", format=",.1f"),
+                alt.Tooltip("ms:Q", format=",.2f"),
                 alt.Tooltip("load:N", title="the fleet"),
             ],
         )
@@ -180,15 +178,16 @@ def _limit(limit: Limit, x: alt.X, y: alt.Y) -> list[alt.Chart]:
 
 def _upright(found: Sizing, x: alt.X) -> list[alt.Chart]:
     """Lines where a limit breaks and where the fleet saturates, named at their feet."""
-    marks = [
-        {"demand": rate, "label": f"{word} at {number(rate)}/s"}
-        for word, rate in (
-            ("a limit breaks", found.fleet.breaks_per_s),
-            ("saturates", found.saturates_per_s),
-        )
-        if math.isfinite(rate)
-    ]
-    rule = alt.Chart(inline(marks)).mark_rule(color=GREY, strokeDash=[2, 2], strokeWidth=1.2)
-    names = _text(marks, angle=270, align="left", dx=6, dy=9, color=GREY, fontSize=10)
-    foot = alt.value(HEIGHT)
-    return [rule.encode(x=x), *(name.encode(x=x, y=foot, text="label:N") for name in names)]
+    layers: list[alt.Chart] = []
+    for word, rate, side in (  # one to the left of its line and one to the right
+        ("a limit breaks", found.fleet.breaks_per_s, -6),
+        ("saturates", found.saturates_per_s, 9),
+    ):
+        if not math.isfinite(rate):
+            continue
+        mark = [{"demand": rate, "label": f"{word} at {number(rate)}/s"}]
+        rule = alt.Chart(inline(mark)).mark_rule(color=GREY, strokeDash=[2, 2], strokeWidth=1.2)
+        names = _text(mark, angle=270, align="left", dx=6, dy=side, color=GREY, fontSize=10)
+        layers.append(rule.encode(x=x))
+        layers += [name.encode(x=x, y=alt.value(HEIGHT), text="label:N") for name in names]
+    return layers

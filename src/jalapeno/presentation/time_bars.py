@@ -23,7 +23,7 @@ WIDTH, BAR = 560, 22
 
 COLOURS = (
     *("#9ecae1", "#dadaeb", "#fdd0a2", "#c7e9c0", "#f2b6c6", "#fff2a8", "#dfb2e8"),
-    *("#c0c0c0", "#efefef", "#d9c3a5", "#8fd3c0"),
+    *("#c0c0c0", "#efefef", "#d9c3a5", "#8fd3c0", "#f4a582"),
 )
 """Of parts and waits: all light, so that a black name inside can be read."""
 

@@ -38,6 +38,7 @@ REQUEST = (
     "left",  # tokens still to prefill
     "chunk",  # prompt tokens in the current step
     "made",  # answer tokens when it last left or lost its seat, or began to decode
+    "paused",  # when its last token came, if it has lost its seat since
     "rank",  # where the prompt was computed
     "decode_rank",  # where the answer was, if that is elsewhere
     "status",
@@ -57,6 +58,7 @@ REQUEST = (
     LEFT,
     CHUNK,
     MADE,
+    PAUSED,
     RANK,
     DECODE_RANK,
     STATUS,
@@ -81,7 +83,7 @@ REQUEST = (
     PREEMPTED_FIRST,
     RECOMPUTE,
     PREFILL_PARTS,
-) = range(32)
+) = range(33)
 DECODE_PARTS = PREFILL_PARTS + len(PARTS)
 
 STATUSES = (
@@ -125,6 +127,7 @@ RANK_TABLE = (
     "counter",  # decode steps done
     "free_blocks",
     "heap",  # length of the finish heap
+    "late",  # decoding sequences that have had no token since they gave way
     "host_room",  # of the host's memory, in ps that copying fills it
     "kv_out",  # until when the port is busy; likewise the next three
     "kv_in",
@@ -147,6 +150,7 @@ RANK_TABLE = (
     R_COUNTER,
     R_FREE,
     R_HEAP,
+    R_LATE,
     R_HOST_ROOM,
     R_KV_OUT,
     R_KV_IN,
@@ -282,6 +286,11 @@ SEGMENT_FLOATS = (
     "joules_growth",
 )
 
+PAUSE_TABLE = ("request", "gap", "instead")
+"""A token that came late because its sequence had given way: the gap before it, ps, and the step in
+which it came, ps, which segments count in its place (0: it came with a prompt prefilled again)."""
+U_REQUEST, U_GAP, U_INSTEAD = range(len(PAUSE_TABLE))
+
 EVENTS = ("step end", "KV copy done", "arrival", "step start")
 """Events at one instant, in order: a step that ends frees slots before anyone asks for one, a
 moved cache frees blocks before an arrival needs them, and a step starts when all are seated."""
@@ -298,6 +307,7 @@ CLOCK = (
     "segments",
     "finished",
     "router",
+    "pauses",  # in the buffer
 )
 (
     C_NOW,
@@ -310,4 +320,5 @@ CLOCK = (
     C_SEGMENTS,
     C_FINISHED,
     C_ROUTER,
+    C_PAUSES,
 ) = range(len(CLOCK))

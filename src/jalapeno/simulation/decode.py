@@ -7,9 +7,7 @@ from jalapeno.simulation import columns as c
 from jalapeno.simulation.blocks import blocks_for, pool_of, preempts, steps_left
 from jalapeno.simulation.heap import find, pop, push, remove
 from jalapeno.simulation.ledger import CLOSE, OPEN, charge_answer
-from jalapeno.simulation.state import REQUEST_BITS, Seats
-
-REQUEST_MASK = (1 << REQUEST_BITS) - 1
+from jalapeno.simulation.state import REQUEST_BITS, REQUEST_MASK, Seats
 
 
 @compiled

@@ -12,6 +12,7 @@ from jalapeno.simulation.decode import begin_answer, move_on
 from jalapeno.simulation.heap import replay
 from jalapeno.simulation.ledger import CLOSE, charge_chunks, charge_prompt, keep_books
 from jalapeno.simulation.lists import take_first
+from jalapeno.simulation.pauses import note_late
 from jalapeno.simulation.preempt import resume_answer, take_back
 from jalapeno.simulation.seat import enter, offer
 from jalapeno.simulation.state import Seats, State
@@ -40,6 +41,8 @@ def end_step(state: State, worker: int) -> None:
     for rank in ranks:
         if prefill > 0:
             charge_chunks(seats, rank, steps, spent, prefill)
+        if seats.ranks[rank, c.R_LATE] > 0:
+            note_late(seats, rank)
         move_on(seats, rank, steps)
         if prefill > 0:
             close_prompts(seats, rank)

@@ -24,6 +24,7 @@ def seat_arrivals(seats: Seats, rank: int) -> None:
             begin_answer(seats, rank, request)
         elif status == c.SWAPPED_IN:
             charge_wait(seats, request, CLOSE)
+            ranks[rank, c.R_LATE] += 1
             decode_on(seats, rank, request)
         else:
             requests[request, c.STATUS] = c.PREFILLING

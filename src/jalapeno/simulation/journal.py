@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from jalapeno.errors import OutputError
+from jalapeno.simulation.columns import PAUSE_TABLE
 from jalapeno.simulation.scenario import Scenario
 
 
@@ -77,6 +78,8 @@ class StoredSegments:
 
 Segments = KeptSegments | StoredSegments
 
+PAUSE_SCHEMA = dict.fromkeys(PAUSE_TABLE, pl.Int64())
+
 
 @dataclass(frozen=True, slots=True)
 class Journal:
@@ -93,6 +96,9 @@ class Journal:
     segments: Segments
     workers: pl.DataFrame
     """Pool, role, plan, chips and KV blocks of each worker."""
+    pauses: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PAUSE_SCHEMA))
+    """Tokens that came late because their sequence had given way: ``request``, the ``gap`` before
+    the token, and the step that segments count ``instead`` (0 if none does), ps."""
 
     def segment_table(self) -> pl.DataFrame:
         """All segments as one table (a large run may not fit: use ``segments.batches()``)."""

@@ -12,10 +12,10 @@ from jalapeno.simulation.lists import take_out
 from jalapeno.simulation.ports import place_of, swap_time
 from jalapeno.simulation.preempt import take_back
 from jalapeno.simulation.seat import call, enter, offer
-from jalapeno.simulation.state import Seats, State
+from jalapeno.simulation.state import BUFFER_PAUSES, Seats, State
 
 FINISHED, PAUSED, FULL, OVER = range(4)
-"""Nothing is left to do; the time is reached; the segment buffer must be emptied; the clock ends."""
+"""Nothing is left to do; the time is reached; a buffer must be emptied; the clock ends."""
 
 
 @compiled
@@ -52,7 +52,9 @@ def advance(state: State, until: int) -> int:
             return PAUSED
         if time >= c.LAST:
             return OVER
-        if event == c.STEP_END and clock[c.C_SEGMENTS] == len(state.segments):
+        if event == c.STEP_END and (
+            clock[c.C_SEGMENTS] == len(state.segments) or clock[c.C_PAUSES] >= BUFFER_PAUSES
+        ):
             return FULL
         clock[c.C_NOW] = time
         if event == c.STEP_END:

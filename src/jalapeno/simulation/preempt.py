@@ -10,12 +10,13 @@ from __future__ import annotations
 from jalapeno.jit import compiled
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.blocks import blocks_for, growth, has_room, pool_of, take_blocks
-from jalapeno.simulation.decode import REQUEST_MASK, decode_on, leave_unfinished
+from jalapeno.simulation.decode import decode_on, leave_unfinished
 from jalapeno.simulation.ledger import CLOSE, OPEN, charge_again, charge_prompt, charge_wait
 from jalapeno.simulation.lists import insert, take_first, take_out
+from jalapeno.simulation.pauses import note_pause
 from jalapeno.simulation.ports import begin_transfer, call_off, swap_in, swaps_out
 from jalapeno.simulation.seat import call
-from jalapeno.simulation.state import Seats
+from jalapeno.simulation.state import REQUEST_MASK, Seats
 
 
 @compiled
@@ -47,6 +48,10 @@ def preempt(seats: Seats, rank: int, request: int) -> None:
     status, more = requests[request, c.STATUS], 0
     if status == c.DECODING:
         leave_unfinished(seats, rank, request)
+        if requests[request, c.PAUSED] == c.NOBODY:
+            requests[request, c.PAUSED] = seats.clock[c.C_NOW]
+        else:  # it has been swapped in, and no token has come since
+            ranks[rank, c.R_LATE] -= 1
         charge_wait(seats, request, OPEN)
         if not swaps_out(seats, rank, request):
             requests[request, c.STATUS] = c.LOST
@@ -125,5 +130,6 @@ def resume_answer(seats: Seats, rank: int, request: int) -> None:
     charge_again(seats, seats.ranks[rank, c.R_WORKER], request, CLOSE)
     requests[request, c.RECOMPUTED] += requests[request, c.PROMPT] + requests[request, c.MADE]
     requests[request, c.RESUMED] += 1
+    note_pause(seats, request, seats.clock[c.C_NOW] - requests[request, c.PAUSED], 0)
     requests[request, c.MADE] += 1
     decode_on(seats, rank, request)

@@ -11,7 +11,7 @@ import polars as pl
 from jalapeno.errors import UsageError
 from jalapeno.mapping import Room, room
 from jalapeno.simulation import columns as c
-from jalapeno.simulation.journal import Journal, KeptSegments
+from jalapeno.simulation.journal import PAUSE_SCHEMA, Journal, KeptSegments
 from jalapeno.simulation.run import HIDDEN, worker_frame
 from jalapeno.simulation.scenario import Scenario
 from jalapeno.simulation.scenario_file import read_scenario
@@ -25,6 +25,9 @@ SCENARIO, REQUESTS, SEGMENTS, REPORT = (
 )
 RUN_FILES = (SCENARIO, REQUESTS, SEGMENTS, REPORT)
 """What the folder of a run holds."""
+
+PAUSES = "pauses.parquet"
+"""And where sequences gave way, this."""
 
 Schema = Mapping[str, pl.DataType]
 
@@ -52,13 +55,18 @@ def read_journal(folder: Path) -> Journal:
     _check_workers(folder, requests, segments, scenario)
     # in the batches of the run itself: sums of floats depend on them in the last digit
     batches = list(segments.rechunk().iter_slices(BUFFER_SEGMENTS))
-    return Journal(scenario, requests, KeptSegments(batches or [segments]), workers)
+    kept = KeptSegments(batches or [segments])
+    if not (folder / PAUSES).exists():
+        return Journal(scenario, requests, kept, workers)
+    return Journal(scenario, requests, kept, workers, _table(folder / PAUSES, PAUSE_SCHEMA))
 
 
 def _rooms(scenario: Scenario) -> tuple[Room, ...]:
     """The KV room of a rank of each pool."""
     return tuple(
-        room(scenario.model, pool.plan, scenario.system, scenario.engine) for pool in scenario.pools
+        room(scenario.model, pool.plan, site.system, site.engine)
+        for pool in scenario.pools
+        for site in (scenario.site(pool),)
     )
 
 

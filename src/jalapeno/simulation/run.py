@@ -14,7 +14,7 @@ from jalapeno.errors import BadScenario
 from jalapeno.mapping import Room, StepPrice
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.clock import DAYS
-from jalapeno.simulation.journal import Journal, Segments
+from jalapeno.simulation.journal import PAUSE_SCHEMA, Journal, Segments
 from jalapeno.simulation.loop import FINISHED, FULL, OVER, advance
 from jalapeno.simulation.scenario import Scenario
 from jalapeno.simulation.state import Floats, Integers, State
@@ -24,7 +24,7 @@ BLOCK = 2048
 
 Table = TypeVar("Table", Integers, Floats)
 
-HIDDEN = ("left", "chunk", "made", "next", "status")
+HIDDEN = ("left", "chunk", "made", "paused", "next", "status")
 """Columns of the request table that are of no interest outside the loop, or shown as words."""
 
 
@@ -40,6 +40,7 @@ class Run:
     """Files full buffers while the compiled loop, which lets go of the interpreter, goes on."""
     spare: tuple[Integers, Floats] | None = None
     filing: Future[None] | None = None
+    pauses: list[Integers] = field(default_factory=list)
 
     def advance(self, until: int = c.NEVER) -> bool:
         """Let everything up to *until* ps happen; True when nothing is left to do.
@@ -67,6 +68,12 @@ class Run:
         self.spare = full
         self.state = self.state._replace(segments=integers, energies=floats)
         self.state.seats.clock[c.C_SEGMENTS] = 0
+        self._take_pauses()
+
+    def _take_pauses(self) -> None:
+        seats = self.state.seats
+        self.pauses.append(seats.pauses[: seats.clock[c.C_PAUSES]].copy())
+        seats.clock[c.C_PAUSES] = 0
 
     def _file(self, integers: Integers, floats: Floats) -> None:
         self.segments.add(segment_frame(integers, floats))
@@ -86,7 +93,9 @@ class Run:
             self.state.seats.clock[c.C_SEGMENTS] = 0
         requests = request_frame(self.state.seats.requests)
         workers = worker_frame(self.scenario, tuple(price.room for price in self.prices))
-        return Journal(self.scenario, requests, self.segments.snapshot(), workers)
+        self._take_pauses()
+        pauses = pl.DataFrame(np.concatenate(self.pauses), schema=PAUSE_SCHEMA, orient="row")
+        return Journal(self.scenario, requests, self.segments.snapshot(), workers, pauses)
 
 
 def worker_frame(scenario: Scenario, rooms: Sequence[Room]) -> pl.DataFrame:

@@ -37,8 +37,8 @@ def from_json(data: Any, where: str = "scenario", folder: Path = Path()) -> Scen
             "upgrade jalapeno, or write the scenario again"
         )
     try:
-        trees = _trees(data)
         pools = tuple(_pool(item) for item in data["pools"])
+        trees = _trees(data)
         router = _chosen(Router, data.get("router", Router.SHARED))
         traffic = traffic_of(data["traffic"], where, folder)
         seed = data["seed"]

@@ -17,6 +17,7 @@ from jalapeno.simulation.pools import Preemption, Role
 from jalapeno.simulation.run import Run
 from jalapeno.simulation.scenario import Scenario
 from jalapeno.simulation.state import (
+    BUFFER_PAUSES,
     BUFFER_SEGMENTS,
     Floats,
     Integers,
@@ -88,6 +89,7 @@ def _state(scenario: Scenario, prices: Prices, requests: Integers, clock: Intege
     preempts = any(pool.preemption is not Preemption.NONE for pool in scenario.pools)
     longest = max(price.room.block_tokens for price in prices)
     phases = (ranks, longest) if preempts else (1, 1)
+    pauses = (BUFFER_PAUSES + widest * slots if preempts else 1, len(c.PAUSE_TABLE))
 
     def scratch(*shape: int) -> Floats:
         return np.zeros(shape)
@@ -107,6 +109,7 @@ def _state(scenario: Scenario, prices: Prices, requests: Integers, clock: Intege
         tree=tournament(workers),
         phases=np.zeros(phases, dtype=np.int64),
         copies=np.zeros((len(requests) if scenario.split or preempts else 1, 2), dtype=np.int64),
+        pauses=np.zeros(pauses, dtype=np.int64),
         transfer=paths(scenario, prices),
     )
     return State(

@@ -44,6 +44,8 @@ class Seats(NamedTuple):
     """Tournament over the workers' next events."""
     copies: Integers
     """(requests, 2): heap of (time, request) of KV caches on their way."""
+    pauses: Integers
+    """(buffer, PAUSE_TABLE)"""
     transfer: Integers
     """(pools, pools, 2): ps that a transfer from one to the other takes to set up, and
     femtoseconds a token."""
@@ -74,8 +76,13 @@ class State(NamedTuple):
 BUFFER_SEGMENTS = 1 << 16
 """Segments the loop may write before it hands them over."""
 
+BUFFER_PAUSES = 1 << 12
+"""Pauses after which they are handed over; the buffer is larger by what one event can add."""
+
 REQUEST_BITS = 28
 """Low bits of a heap key that hold the request: up to 268 million requests a run."""
+
+REQUEST_MASK = (1 << REQUEST_BITS) - 1
 
 
 def tree_size(workers: int) -> int:
@@ -93,7 +100,7 @@ def request_table(prompts: Integers, outputs: Integers, limits: Integers) -> Int
     table = np.zeros((len(prompts), len(c.REQUEST)), dtype=np.int64)
     table[:, c.PROMPT], table[:, c.OUTPUT], table[:, c.LIMIT] = prompts, outputs, limits
     table[:, c.LEFT] = prompts
-    for column in (c.RANK, c.DECODE_RANK, c.NEXT):
+    for column in (c.PAUSED, c.RANK, c.DECODE_RANK, c.NEXT):
         table[:, column] = c.NOBODY
     for column in range(c.ARRIVAL, c.END + 1):
         table[:, column] = c.NOBODY
