@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from jalapeno.cost import PARTS
+from jalapeno.errors import BadScenario
 from jalapeno.mapping import OUTPUTS, check_request, compile_price, memo_for, stack
 from jalapeno.mapping.batch import columns as batch_columns
 from jalapeno.simulation import columns as c
@@ -19,6 +20,7 @@ from jalapeno.simulation.scenario import Scenario
 from jalapeno.simulation.state import (
     BUFFER_PAUSES,
     BUFFER_SEGMENTS,
+    MOST_ANSWERS,
     Floats,
     Integers,
     Seats,
@@ -61,6 +63,12 @@ def _requests(scenario: Scenario, prices: Prices) -> Integers:
     longest = {True: int(prompts.max()), False: int((prompts + outputs).max())}
     for pool, price in reversed(list(zip(scenario.pools, prices, strict=True))):
         check_request(price.room, scenario.model, longest[pool.role is Role.PREFILL])
+    answers = int(outputs.sum())
+    if answers > MOST_ANSWERS:
+        raise BadScenario(
+            f"the answers have {answers:,} tokens together, and a run at most {MOST_ANSWERS:,}: send "
+            "fewer or shorter ones"
+        )
     return request_table(prompts, outputs, outputs)
 
 

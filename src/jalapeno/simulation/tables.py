@@ -78,10 +78,12 @@ def pool_row(pool: Pool, price: StepPrice, site: Site, longest: int) -> list[int
     row[c.P_MAX_RUNNING], row[c.P_MAX_TOKENS] = pool.plan.max_running, pool.plan.max_tokens
     row[c.P_BLOCKS], row[c.P_BLOCK_TOKENS] = space.blocks, space.block_tokens
     row[c.P_FIXED_BLOCKS] = space.blocks_for(0)
+    fixed, each = space.fixed_bytes / host.bandwidth, space.token_bytes / host.bandwidth
     if pool.preemption is Preemption.SWAP:
-        fixed = space.fixed_bytes / host.bandwidth * c.PICOSECONDS
-        row[c.P_SWAP_SEQUENCE] = on_clock(fixed, "a swap")
-        row[c.P_SWAP_TOKEN] = per_token(space.token_bytes / host.bandwidth, longest, "a swap")
+        on_clock(fixed * c.PICOSECONDS, "a swap")
+        per_token(each, longest, "a swap")
+    row[c.P_SWAP_SEQUENCE] = round(min(fixed * c.PICOSECONDS, c.LAST))
+    row[c.P_SWAP_TOKEN] = round(min(each * FEMTO, c.LAST))
     return row
 
 

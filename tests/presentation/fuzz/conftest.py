@@ -15,9 +15,11 @@ TINY = ("--isl", "64", "--osl", "8", "--requests", "4")
 SCENARIOS = {
     "scenario.json": ("--tp", "2", "--closed", "2"),
     "open.json": ("--tp", "2", "--rate", "50", "--cv", "2"),
-    "split.json": (
-        *("--pool", "prefill:1:tp=1", "--pool", "decode:1:tp=2,ep=2", "--closed", "2"),
+    "sites.json": (
+        *("--site", "west=b200-hgx", "--pool", "unified:1:tp=2,running=2", "--closed", "4"),
+        *("--pool", "unified:2:tp=1,site=west", "--router", "least_loaded", "--preemption", "swap"),
     ),
+    "split.json": (*("--pool", "prefill:1:tp=1", "--pool", "decode:1:tp=2,ep=2", "--closed", "2"),),
 }
 """Scenarios that are simulated in no time, by the name of their file."""
 TRACE = "time,prompt,output\n0,100,10\n0.5,200,5\n1.5,50,20\n"

@@ -134,7 +134,9 @@ def torn(draw: st.DrawFn, good: bytes) -> bytes:
     if how == 6:
         return good + good
     if how == 7:
-        return draw(st.sampled_from((b"\xef\xbb\xbf" + good, good.decode("latin-1").encode("utf-16"))))
+        return draw(
+            st.sampled_from((b"\xef\xbb\xbf" + good, good.decode("latin-1").encode("utf-16")))
+        )
     return draw(
         st.sampled_from(
             (b"", b"\n", b"null", b"[]", b"{}", b"[" * 20_000, b'{"a":' * 20_000, b"\x1f\x8b", b"9")
@@ -168,7 +170,18 @@ TOML_VALUES = st.sampled_from(
     )
 )
 TOML_LINES = st.sampled_from(
-    ("[", "[x]", "[chip.hbm]", "x = 1", "a.b.c = 2", '"" = 1', "x", "[[rows]]", "default = 1", "é=1")
+    (
+        "[",
+        "[x]",
+        "[chip.hbm]",
+        "x = 1",
+        "a.b.c = 2",
+        '"" = 1',
+        "x",
+        "[[rows]]",
+        "default = 1",
+        "é=1",
+    )
 )
 
 
@@ -216,7 +229,18 @@ def damaged_trace(draw: st.DrawFn, good: str) -> bytes:
                 (
                     *("", " ", "nan", "inf", "-1", "1e300", "1e9", "1e30", "0", "x", '"', "1;2"),
                     *("2023-11-16 18:15:46.68", "9999-12-31 23:59:59", "0000-00-00", "99999999999"),
-                    *("0.1", "1", "7", "1.5", "131072", "1e5", "1000000", "999999999", "3e6", "2e7"),
+                    *(
+                        "0.1",
+                        "1",
+                        "7",
+                        "1.5",
+                        "131072",
+                        "1e5",
+                        "1000000",
+                        "999999999",
+                        "3e6",
+                        "2e7",
+                    ),
                     *("prompt", "output", "TIMESTAMP", "{", "\r", "\x85", "1e-320", '{"time": 1}'),
                 )
             )

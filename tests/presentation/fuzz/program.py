@@ -47,9 +47,7 @@ def run(arguments: Sequence[str], stdin: bytes = b"") -> Ended:
     )
     before = signal.getsignal(signal.SIGTERM)
     with (
-        patch.multiple(
-            sys, argv=["jalapeno", *arguments], stdin=into, stdout=out, stderr=err
-        ),
+        patch.multiple(sys, argv=["jalapeno", *arguments], stdin=into, stdout=out, stderr=err),
         patch.object(cli, "app", command()),
     ):
         try:

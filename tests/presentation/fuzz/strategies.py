@@ -35,7 +35,7 @@ WORDS = (
     *("\udcff", "a\udc80b", "x" * 300, "true", "None", "=", "a=b", ":", "a:b", "a/b", "../../x"),
 )
 INPUTS = (
-    *("scenario.json", "split.json", "open.json", "run", "model.toml", "system.toml"),
+    *("scenario.json", "split.json", "sites.json", "open.json", "run", "model.toml", "system.toml"),
     *("engine.toml", "chip.toml", "config.json", "trace.csv", "trace.jsonl", "bad.json"),
 )
 """Files that lie in ``../inputs``, seen from where the program runs."""
@@ -145,7 +145,9 @@ def settings_() -> Texts:
         junk(),
     )
     good = st.builds(lambda path, text: f"{path}={text}", st.sampled_from(paths), value)
-    return st.one_of(good, good, good, st.builds(lambda path, text: f"{path}={text}", junk(), value))
+    return st.one_of(
+        good, good, good, st.builds(lambda path, text: f"{path}={text}", junk(), value)
+    )
 
 
 def _pools() -> Texts:
@@ -175,9 +177,7 @@ def _lognormal() -> Texts:
 def fitting() -> Mapping[str, Texts]:
     """Good values by the name of what takes them; whatever is not here has values by its type."""
     small = st.sampled_from(("1", "2", "3", "4", "8", "16"))
-    shelves = {
-        "model": "models", "system": "systems", "systems": "systems", "engine": "engines"
-    }
+    shelves = {"model": "models", "system": "systems", "systems": "systems", "engine": "engines"}
     return {
         **{name: st.sampled_from(catalogue.names(shelf)) for name, shelf in shelves.items()},
         "shelf": st.sampled_from(catalogue.SHELVES),

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from jalapeno.presentation.runs import parquet
 from tests.catalogue.configs import NAMES, config
+from tests.presentation.fuzz.conftest import JSONL, SCENARIOS, TRACE
 from tests.presentation.fuzz.damage import (
     BYTES,
     damaged_json,
@@ -24,7 +25,6 @@ from tests.presentation.fuzz.damage import (
     damaged_trace,
     torn,
 )
-from tests.presentation.fuzz.conftest import JSONL, SCENARIOS, TRACE
 from tests.presentation.fuzz.program import empty_place, judge, run
 
 Files = Mapping[str, bytes]
@@ -40,7 +40,7 @@ TOML = {
 ONE_FACT = ("--samples", "0", "--facts", "chip.hbm.bandwidth")
 
 EXAMPLES = {
-    "scenario": 500,
+    "scenario": 400,
     "sensitivity": 150,
     "check": 250,
     "name": 250,
@@ -54,7 +54,11 @@ quiet = settings(suppress_health_check=list(HealthCheck))
 
 
 def hold(
-    case: st.SearchStrategy[tuple[list[str], Files]], kind: str, world: Path, *, forged: bool = False
+    case: st.SearchStrategy[tuple[list[str], Files]],
+    kind: str,
+    world: Path,
+    *,
+    forged: bool = False,
 ) -> None:
     """Run the command of each *case* beside its files, and judge how it ends."""
     seen = 0
@@ -82,7 +86,9 @@ def hold(
     assert seen >= EXAMPLES[kind]
 
 
-def beside(name: str, content: BYTES, *lines: list[str]) -> st.SearchStrategy[tuple[list[str], Files]]:
+def beside(
+    name: str, content: BYTES, *lines: list[str]
+) -> st.SearchStrategy[tuple[list[str], Files]]:
     """One of the command *lines*, beside a file called *name* with that *content*."""
     return st.tuples(st.sampled_from(lines), content.map(lambda text: {name: text}))
 
