@@ -19,7 +19,7 @@ from jalapeno.simulation import (
 )
 from jalapeno.simulation.pools import MOST_REPLICAS
 from jalapeno.simulation.scenario import scenario_of
-from jalapeno.simulation.simulate import MOST_ANSWERS
+from jalapeno.simulation.state import MOST_ANSWERS
 from jalapeno.simulation.trace_table import MOST_TOKENS
 from jalapeno.simulation.traffic import MOST_REQUESTS
 from tests.simulation.scenes import Scene, closed, plan, unified

@@ -66,8 +66,8 @@ def _requests(scenario: Scenario, prices: Prices) -> Integers:
     answers = int(outputs.sum())
     if answers > MOST_ANSWERS:
         raise BadScenario(
-            f"the answers have {answers:,} tokens together, and a run at most {MOST_ANSWERS:,}: send "
-            "fewer or shorter ones"
+            f"the answers have {answers:,} tokens together, and a run at most {MOST_ANSWERS:,}: "
+            "send fewer or shorter ones"
         )
     return request_table(prompts, outputs, outputs)
 

@@ -94,8 +94,8 @@ def per_token(seconds: float, longest: int, what: str) -> int:
     """
     if not seconds * longest * FEMTO < c.NEVER:
         raise BadScenario(
-            f"{what} of {longest:,} tokens would take {seconds * longest:,.3g} s, and must be below "
-            f"{c.NEVER / FEMTO:,.0f} s: look for a bandwidth that is too low"
+            f"{what} of {longest:,} tokens would take {seconds * longest:,.3g} s, and must be "
+            f"below {c.NEVER / FEMTO:,.0f} s: look for a bandwidth that is too low"
         )
     return round(seconds * FEMTO)
 

@@ -22,6 +22,8 @@ SCENARIOS = {
     "split.json": (*("--pool", "prefill:1:tp=1", "--pool", "decode:1:tp=2,ep=2", "--closed", "2"),),
 }
 """Scenarios that are simulated in no time, by the name of their file."""
+RUNS = {"scenario.json": "run", "sites.json": "sites"}
+"""Folders of runs, by the scenario that they are of."""
 TRACE = "time,prompt,output\n0,100,10\n0.5,200,5\n1.5,50,20\n"
 JSONL = "".join(
     f'{{"timestamp": {100 * n}, "input_length": 50, "output_length": 5}}\n' for n in range(4)
@@ -31,17 +33,19 @@ JSONL = "".join(
 @pytest.fixture(scope="session")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with ``inputs``; beside it is the place where the program runs."""
-    folder = tmp_path_factory.mktemp("fuzz")
-    inputs = folder / "inputs"
+    around = tmp_path_factory.mktemp("fuzz")
+    inputs = around / "inputs"
     inputs.mkdir()
-    with empty_place(folder / "work"):
+    with empty_place(around / "work"):
         for name, options in SCENARIOS.items():
             made = run(["scenario", "gpt-oss-20b", "jalapeno-rack", *TINY, *options])
             assert made.code == 0, made.err
             (inputs / name).write_text(made.out)
-        assert run(["simulate", str(inputs / "scenario.json"), "--out", str(inputs)]).code == 0
-    (run_folder,) = (path for path in inputs.iterdir() if path.is_dir())
-    run_folder.rename(inputs / "run")
+        for name, folder in RUNS.items():
+            made = run(["simulate", str(inputs / name), "--out", "runs"])
+            assert made.code == 0, made.err
+            (made_folder,) = Path("runs").iterdir()
+            made_folder.rename(inputs / folder)
     for shelf, name in (
         *(("models", "gpt-oss-20b"), ("systems", "jalapeno-rack")),
         *(("engines", "jalapeno-engine"), ("chips", "b200")),
@@ -52,4 +56,4 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (inputs / "trace.csv").write_text(TRACE)
     (inputs / "trace.jsonl").write_text(JSONL)
     (inputs / "bad.json").write_text("{")
-    return folder
+    return around

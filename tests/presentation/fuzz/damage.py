@@ -81,8 +81,10 @@ def _at(tree: Any, place: tuple[Any, ...]) -> Any:
     return tree
 
 
-WORDS = ("shared", "round_robin", "least_loaded", "none", "recompute", "swap", "unified", "bf16")
-WORDS += ("prefill", "decode", "fp8", "mxfp4", "uniform", "closed_loop", "poisson", "true", "none")
+WORDS = (
+    *("shared", "round_robin", "least_loaded", "none", "recompute", "swap", "unified", "prefill"),
+    *("decode", "bf16", "fp8", "mxfp4", "uniform", "closed_loop", "poisson", "true", "main"),
+)
 
 
 @st.composite
@@ -106,14 +108,13 @@ def nudged(draw: st.DrawFn, good: Any) -> Any:
 def _like(leaf: Any) -> st.SearchStrategy[Any]:
     """Values of the sort of *leaf*."""
     factor = st.sampled_from((0, 1e-30, 1e-9, 1e-3, 0.5, 2, 3, 10, 1e3, 1e9, 1e15, 1e30))
-    match leaf:
-        case bool() | None:
-            return st.sampled_from((True, False, None, 0, 1))
-        case int():
-            near = st.sampled_from((0, 1, 2, 3, 4, 8, 64, leaf - 1, leaf + 1, 2 * leaf, 10**6))
-            return near | st.sampled_from((10**9, 10**12, 10**15, 2**31 - 1, 2**53, 2**62))
-        case float():
-            return factor.map(lambda times: leaf * times)
+    if leaf is None or isinstance(leaf, bool):
+        return st.sampled_from((True, False, None, 0, 1))
+    if isinstance(leaf, int):
+        near = st.sampled_from((0, 1, 2, 3, 4, 8, 64, leaf - 1, leaf + 1, 2 * leaf, 10**6))
+        return near | st.sampled_from((10**9, 10**12, 10**15, 2**31 - 1, 2**53, 2**62))
+    if isinstance(leaf, float):
+        return factor.map(lambda times: leaf * times)
     number = re.match(r"[0-9.]+", leaf)
     if number is None:
         return st.sampled_from(WORDS)

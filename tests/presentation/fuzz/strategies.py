@@ -35,8 +35,16 @@ WORDS = (
     *("\udcff", "a\udc80b", "x" * 300, "true", "None", "=", "a=b", ":", "a:b", "a/b", "../../x"),
 )
 INPUTS = (
-    *("scenario.json", "split.json", "sites.json", "open.json", "run", "model.toml", "system.toml"),
-    *("engine.toml", "chip.toml", "config.json", "trace.csv", "trace.jsonl", "bad.json"),
+    *("scenario.json", "split.json", "sites.json", "open.json", "run", "sites", "model.toml"),
+    *(
+        "system.toml",
+        "engine.toml",
+        "chip.toml",
+        "config.json",
+        "trace.csv",
+        "trace.jsonl",
+        "bad.json",
+    ),
 )
 """Files that lie in ``../inputs``, seen from where the program runs."""
 PATHS = (
@@ -136,6 +144,7 @@ def settings_() -> Texts:
         "engine": catalogue.tree("engines", "jalapeno-engine"),
     }
     paths = [f"{root}.{path}" for root, tree in roots.items() for path in catalogue.paths(tree)]
+    paths += ["others.west.chip.hbm.bandwidth", "others.west.engine.host_step", "others.east.chip"]
     paths += [path.removeprefix("system.") for path in paths if path.startswith("system.chip.")]
     units = ("", " GB", " TB/s", " W", " us", " TFLOP/s", " GHz", " USD", "%", " parsec", " B/s")
     number = st.sampled_from(NUMBERS) | st.floats(min_value=0.0, max_value=1e6).map(str)
@@ -190,7 +199,7 @@ def fitting() -> Mapping[str, Texts]:
             ("azure-2023-conv", "../inputs/trace.csv", "../inputs/trace.jsonl")
         ),
         **dict.fromkeys(("tp", "ep", "dp", "pp", "cp", "replicas", "closed", "requests"), small),
-        "run": st.just("../inputs/run"),
+        "run": st.sampled_from(("../inputs/run", "../inputs/sites")),
         "file": st.sampled_from([f"../inputs/{name}" for name in INPUTS]),
         "percentile": st.sampled_from(("50", "99", "0", "100", "99.9")),
         "request": st.sampled_from(("0", "3", "4")),

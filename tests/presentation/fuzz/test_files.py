@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from jalapeno.presentation.runs import parquet
 from tests.catalogue.configs import NAMES, config
-from tests.presentation.fuzz.conftest import JSONL, SCENARIOS, TRACE
+from tests.presentation.fuzz.conftest import JSONL, RUNS, SCENARIOS, TRACE
 from tests.presentation.fuzz.damage import (
     BYTES,
     damaged_json,
@@ -46,7 +46,7 @@ EXAMPLES = {
     "name": 250,
     "config": 80,
     "trace": 350,
-    "run": 400,
+    "run": 200,
 }
 """Files for each test and case of it."""
 
@@ -156,5 +156,6 @@ def runs(draw: st.DrawFn, folder: Path) -> tuple[list[str], Files]:
     return line, {f"run/{name}": content for name, content in there.items()}
 
 
-def test_damaged_runs_are_explained_or_refused(world: Path) -> None:
-    hold(runs(world / "inputs" / "run"), "run", world, forged=True)
+@pytest.mark.parametrize("folder", RUNS.values())
+def test_damaged_runs_are_explained_or_refused(folder: str, world: Path) -> None:
+    hold(runs(world / "inputs" / folder), "run", world, forged=True)
