@@ -117,7 +117,7 @@ def test_a_row_has_plain_numbers_and_one_source() -> None:
     assert row.source == "made up for tests"
 
 
-@given(st.floats(1.0, 1e6), st.floats(0.0, 1.0), st.floats(0.0, 1e6))
+@given(st.floats(1.0, 1e6), st.just(0.0) | st.floats(1e-20, 1.0), st.floats(0.0, 1e6))
 def test_a_value_inside_its_range_is_read(value: float, share: float, above: float) -> None:
     tree = trees.chip()
     low, high = value * share, value + above
@@ -187,8 +187,27 @@ def test_facts_are_not_written_but_found() -> None:
         chip_of(tree)
 
 
-@pytest.mark.parametrize("tag", ["ggqa", None])
-def test_an_unknown_attention_is_answered_with_those_there_are(tag: str | None) -> None:
+@pytest.mark.parametrize("text", ["1e-31 B/s", "1e31 B/s", "1e300 B/s", "1e20 EB/s"])
+def test_a_number_beyond_this_world_is_refused(text: str) -> None:
+    tree = trees.chip()
+    tree["hbm"]["bandwidth"] = text
+    with pytest.raises(BadFact, match=r"hbm\.bandwidth: expected 0, or from 1e-30 to 1e\+30 in SI"):
+        chip_of(tree)
+
+
+def test_nothing_is_counted_beyond_what_is_exact() -> None:
+    tree = trees.chip()
+    tree["cores"] = 10**15
+    assert chip_of(tree).cores == 10**15
+    tree["cores"] = 10**15 + 1
+    with pytest.raises(
+        BadFact, match=r"cores: expected a whole number up to 1,000,000,000,000,000"
+    ):
+        chip_of(tree)
+
+
+@pytest.mark.parametrize("tag", ["ggqa", None, ["gqa"], {"gqa": 1}, 3])
+def test_an_unknown_attention_is_answered_with_those_there_are(tag: object) -> None:
     tree = trees.model()
     tree["attention"]["type"] = tag
     with pytest.raises(

@@ -156,8 +156,8 @@ def test_an_engine_of_the_catalogue_stays_a_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("chip", "error", "message"),
     [
-        ('"b301"', UnknownName, r"^no chip 'b301'; did you mean"),
-        ('"./b300.toml"', UnknownName, r"^no file .*b300.toml; chips without a file are b200"),
+        ('"b400"', UnknownName, r"^no chip 'b400'; did you mean"),
+        ('"./b400.toml"', UnknownName, r"^no file .*b400.toml; chips without a file are b200"),
         ("3", BadFact, r"chip: expected a table, got 3"),
     ],
 )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jalapeno import catalogue
 from jalapeno.catalogue import Model
-from jalapeno.errors import DoesNotFit
+from jalapeno.errors import BadFact, DoesNotFit
 from jalapeno.mapping import Plan, Room, check_request, parameters, room
 from jalapeno.mapping.memory import attention_weights, kv_bytes, weight_bytes
 from tests.mapping.worlds import (
@@ -223,6 +223,14 @@ def test_memory_that_is_all_kept_back_leaves_no_block() -> None:
     system, engine = facts_of(world, (("memory_reserve", "216 GiB"),))
     with pytest.raises(DoesNotFit, match=r"keeps back 231\.9 GB"):
         room(catalogue.model(world[0]), plan_of(world), system, engine)
+
+
+def test_more_blocks_than_are_counted_are_refused() -> None:
+    world = WORLDS[0]
+    system, engine = facts_of(world)
+    vast = replace(system, chip=replace(system.chip, hbm=replace(system.chip.hbm, capacity=1e25)))
+    with pytest.raises(BadFact, match=r"1e\+07 EB has room for .* look at chip\.hbm\.capacity"):
+        room(catalogue.model(world[0]), plan_of(world), vast, engine)
 
 
 def test_a_request_beyond_the_context_is_refused() -> None:

@@ -104,6 +104,13 @@ def test_nothing_may_be_less_than_one(name: str, value: int) -> None:
     assert refusal(**{name: value}) == f"plan.{name} must be at least 1, got {value}"
 
 
+@pytest.mark.parametrize("name", ["max_running", "max_tokens"])
+def test_a_rank_does_not_count_further_than_engines_do(name: str) -> None:
+    most = {"max_running": 2**31 - 1, "max_tokens": 2**31 - 1}
+    assert plan(**most).max_tokens == 2**31 - 1
+    assert refusal(**{**most, name: 2**31}).startswith(f"plan.{name} must be at most 2,147,483,647")
+
+
 def test_a_step_has_room_for_a_token_of_every_sequence() -> None:
     assert plan(max_running=64, max_tokens=64).max_running == 64
     assert refusal(max_running=65, max_tokens=64) == (

@@ -125,6 +125,13 @@ def test_what_no_one_foresaw_is_one_line_with_its_place(
     assert "test_cli.py:" in called.complaint
 
 
+def test_too_little_memory_is_no_bug(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    raising(monkeypatch, MemoryError())
+    called = call("list")
+    assert called.code == 1
+    assert called.complaint.startswith("not enough memory: ask for less")
+
+
 def test_a_full_disk_that_a_library_wraps_is_recognised(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -234,6 +234,26 @@ def test_a_file_can_be_checked_before_it_is_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     with pytest.raises(OutputError, match=r"a file is where a folder should be"):
         check_file(tmp_path / "file" / "page.md")
+
+
+@pytest.mark.parametrize("write", [check_file, lambda path: write_file(path, "x")])
+def test_what_is_no_file_is_not_replaced_by_one(
+    tmp_path: Path, write: Callable[[Path], None]
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OutputError, match=r"pipe: is a device or a pipe, no file: choose another"):
+        write(pipe)
+    assert pipe.is_fifo()
+
+
+@pytest.mark.parametrize("below", ["", "out"])
+def test_a_link_in_a_circle_is_named(tmp_path: Path, below: str) -> None:
+    circle = tmp_path / "circle"
+    circle.symlink_to(circle)
+    with pytest.raises(OutputError, match=r"circle.*: cannot be written"):
+        fill(circle / below, "x")
+    assert circle.is_symlink()
 
 
 # ---- what the system says

@@ -29,6 +29,14 @@ def file(tmp_path: Path) -> Path:
     return given(tmp_path / "Qwen--Qwen3-8B.json", config("qwen3-8b"))
 
 
+def test_a_link_in_a_circle_is_named(call: Call, tmp_path: Path) -> None:
+    circle = tmp_path / "circle.json"
+    circle.symlink_to(circle)
+    called = call("model", "import", circle)
+    assert called.code == 2
+    assert "circle.json: cannot be read: Too many levels of symbolic links" in called.complaint
+
+
 # ---- results
 
 

@@ -114,6 +114,8 @@ def test_a_limit_out_of_reach_says_what_can_be_reached(call: Call, tmp_path: Pat
         (("--rate", 1, "--ttft-ms", 5, "--least", "watts"), "no quantity (in --least) 'watts'"),
         (("--rate", 1, "--ttft-ms", 5, "--chips-per-replica", "4,x"), "between commas"),
         (("--rate", 1, "--ttft-ms", 5, "--chips-per-replica", "0"), "between commas"),
+        (("--rate", 1, "--ttft-ms", 5, "--chips-per-replica", "4,²"), "between commas"),
+        (("--rate", 1, "--ttft-ms", 5, "--chips-per-replica", "9" * 5000), "between commas"),
     ],
 )
 def test_what_is_typed_wrong_is_refused(

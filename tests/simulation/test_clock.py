@@ -6,7 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from jalapeno.simulation.clock import elapsed, round_picoseconds, steps_to_reach
+from jalapeno.errors import BadScenario
+from jalapeno.simulation.clock import beyond, elapsed, on_clock, round_picoseconds, steps_to_reach
+from jalapeno.simulation.columns import LAST, NEVER
 
 firsts = st.integers(1, 10**13)
 growths = st.integers(-3, 10**7)
@@ -44,6 +46,36 @@ def test_seconds_become_whole_picoseconds_with_ties_to_even(
 @given(st.floats(-1e6, 1e6))
 def test_rounding_is_that_of_python(seconds: float) -> None:
     assert round_picoseconds(seconds) == round(seconds * 1e12)
+
+
+# ---- the end of the clock
+
+
+@given(st.floats(0.0, 1e300))
+def test_a_time_is_on_the_clock_or_refused(time: float) -> None:
+    if time < NEVER:
+        assert on_clock(time, "a swap") == round(time)
+        return
+    with pytest.raises(BadScenario, match=r"^a swap would take \S+ days; the clock ends after 53$"):
+        on_clock(time, "a swap")
+
+
+@given(st.integers(0, LAST), st.floats(0.0, 1e15), st.floats(0.0, 1e12), st.integers(1, 10**9))
+def test_steps_that_are_not_beyond_the_clock_end_on_it(
+    now: int, first: float, growth: float, many: int
+) -> None:
+    end = now + 1e12 * (first * many + growth * many * (many - 1) / 2)
+    if not beyond(now, first, growth, many):
+        assert end < NEVER
+        whole = [round_picoseconds(value) for value in (first, growth)]
+        assert now + elapsed(whole[0], whole[1], many) <= LAST
+    else:
+        assert end > 0.99 * NEVER
+
+
+@pytest.mark.parametrize("first", [float("inf"), float("nan")])
+def test_what_is_no_time_is_beyond(first: float) -> None:
+    assert beyond(0, first, 0.0, 1)
 
 
 # ---- a run of steps

@@ -18,7 +18,7 @@ from jalapeno.presentation.console import to_json
 from jalapeno.presentation.files import Folder
 from jalapeno.presentation.runs import run_json, write_run
 from jalapeno.simulation import Journal, Role, dump_scenario, read_journal, simulate
-from jalapeno.simulation.journal import KeptSegments
+from jalapeno.simulation.journal import PAUSE_SCHEMA, KeptSegments
 from tests.metrics import journals
 
 POOLS = {"unified": journals.unified(replicas=2), "split": journals.split(2, 2)}
@@ -111,6 +111,8 @@ def test_a_scenario_changed_afterwards_is_refused(run: Journal, folder: Path) ->
     assert "run it again: jalapeno simulate scenario.json" in said
 
 
+FORGED = "is no segment of a run: it was changed; run it again"
+ZERO = 0 * pl.col("steps")
 Change = Callable[[pl.DataFrame], pl.DataFrame]
 
 CHANGES: dict[str, tuple[str, Change, str]] = {
@@ -148,6 +150,28 @@ CHANGES: dict[str, tuple[str, Change, str]] = {
         lambda t: t.with_columns(pl.col("rank") - 9),
         "names a rank that scenario.json beside it does not have",
     ),
+    "no steps": ("segments", lambda t: t.with_columns(steps=0 * pl.col("steps")), FORGED),
+    "less than nobody": (
+        "segments",
+        lambda t: t.with_columns(decoding=-1 - pl.col("decoding")),
+        FORGED,
+    ),
+    "a part before its beginning": (
+        "segments",
+        lambda t: t.with_columns(memory_first=-1 + ZERO),
+        FORGED,
+    ),
+    "a step without end": ("segments", lambda t: t.with_columns(memory_first=2**62 + ZERO), FORGED),
+    "growth without end": (
+        "segments",
+        lambda t: t.with_columns(memory_growth=2**63 - 1 + ZERO),
+        FORGED,
+    ),
+    "growth backwards": (
+        "segments",
+        lambda t: t.with_columns(memory_growth=-(2**61) + ZERO),
+        FORGED,
+    ),
 }
 
 
@@ -157,6 +181,15 @@ def test_a_table_that_is_not_of_this_run_is_refused(folder: Path, name: str) -> 
     path = folder / f"{which}.parquet"
     change(pl.read_parquet(path)).write_parquet(path)
     assert said in refusal(folder)
+
+
+@pytest.mark.parametrize("pause", [(20, 1, 1), (-1, 1, 1), (0, -1, 1), (0, 1, -1), (0, 2**62, 0)])
+def test_a_pause_that_no_run_has_is_refused(folder: Path, pause: tuple[int, ...]) -> None:
+    rows = pl.DataFrame([(0, 5, 0), pause], schema=PAUSE_SCHEMA, orient="row")
+    rows[:1].write_parquet(folder / "pauses.parquet")
+    assert len(read_journal(folder).pauses) == 1
+    rows.write_parquet(folder / "pauses.parquet")
+    assert "pauses.parquet: row 1 is no pause of a run: it was changed" in refusal(folder)
 
 
 def test_tables_of_another_run_are_refused(folder: Path, run: Journal, tmp_path: Path) -> None:

@@ -94,6 +94,19 @@ def test_a_rate_that_is_none_is_refused(rate: float) -> None:
         Gamma(rate=rate, cv=1.0)
 
 
+@pytest.mark.parametrize("cv", [0.0, 1e-5, 1.0, 100.0])
+def test_a_rate_next_to_nothing_outlasts_the_clock(cv: float) -> None:
+    with pytest.raises(
+        BadScenario, match=r"after \S+ days; the clock ends after 53: raise the rate"
+    ):
+        Gamma(rate=1e-300, cv=cv).times(1000, 3)
+
+
+def test_a_speed_next_to_nothing_outlasts_the_clock() -> None:
+    with pytest.raises(BadScenario, match=r"after \S+ days; the clock ends after 53"):
+        TraceTimes(trace=trace(), speed=1e-300).times(4, 0)
+
+
 def test_a_stream_that_outlasts_the_clock_is_refused() -> None:
     with pytest.raises(BadScenario, match=r"the clock ends after 53: raise the rate or send fewer"):
         Gamma(rate=1e-5, cv=0.5).times(1000, 0)

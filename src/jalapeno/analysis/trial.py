@@ -78,12 +78,15 @@ class Bench:
         The run is longer the more are in flight, which are as many more as more come.
         """
         in_flight = prospect.in_flight * rate / prospect.requests_per_s
-        pool = Pool(role=Role.UNIFIED, plan=prospect.plan, replicas=replicas)
         traffic = replace(
             self.template.traffic,
             arrivals=self.demand.arrivals(rate),
             requests=self.demand.requests(self.slo, in_flight),
         )
+        return self._under(prospect, replicas, traffic, seed)
+
+    def _under(self, prospect: Prospect, replicas: int, traffic: Traffic, seed: int) -> Scenario:
+        pool = Pool(role=Role.UNIFIED, plan=prospect.plan, replicas=replicas)
         return replace(self.template, pools=(pool,), traffic=traffic, seed=seed)
 
     def trial(self, prospect: Prospect, replicas: int, rate: float, seed: int = SEED) -> Trial:
@@ -92,9 +95,9 @@ class Bench:
 
     def alone(self, prospect: Prospect) -> Trial:
         """One request after the other on one replica: nothing is faster under this plan."""
-        scenario = self.scenario(prospect, 1, self.demand.rate)
-        traffic = replace(scenario.traffic, arrivals=ClosedLoop(concurrency=1), requests=ALONE)
-        return self.judge(simulate(replace(scenario, traffic=traffic)), 0.0)
+        one = ClosedLoop(concurrency=1)
+        traffic = replace(self.template.traffic, arrivals=one, requests=ALONE)
+        return self.judge(simulate(self._under(prospect, 1, traffic, SEED)), 0.0)
 
     def judge(self, journal: Journal, rate: float) -> Trial:
         """Hold a run at *rate* against the limits."""

@@ -123,7 +123,7 @@ def _read(hint: Any, raw: Any, reader: _Reader) -> Any:
 def _tagged(shapes: tuple[Any, ...], raw: Any, reader: _Reader) -> Any:
     by_tag = {shape.__name__.lower(): shape for shape in shapes}
     tag = raw.get(_TAG) if isinstance(raw, Mapping) else None
-    if tag not in by_tag:
+    if not isinstance(tag, str) or tag not in by_tag:
         raise reader.at(_TAG).bad(f"no such shape, {tag!r}{instead(str(tag), by_tag)}")
     return _table(by_tag[tag], raw, reader)
 

@@ -23,6 +23,9 @@ Value = float | int | str | bool
 DEFAULTS: tuple[str, ...] = ("kind", "source", "as_of")
 """What a ``default`` table may say for the leaves beside and below it."""
 
+LEAST, MOST, MOST_WHOLE = 1e-30, 1e30, 10**15
+"""Facts beyond are slips, and their products leave the floats."""
+
 _KEYS = ("value", *DEFAULTS, "low", "high", "alternatives", "overridden")
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
 
@@ -86,7 +89,8 @@ def _value(raw: Any, unit: str | None, whole: bool) -> Value:
 def number(raw: Any, unit: str, whole: bool) -> float | int:
     """Return a number of a tree in SI: text with its unit, or a bare number where *unit* is "".
 
-    Raises :class:`BadFact` for a wrong unit, NaN, a negative, or a fraction where *whole*.
+    Raises :class:`BadFact` for a wrong unit, NaN, a negative, a fraction where *whole*, or what is
+    too large or too small to reckon with.
     """
     if isinstance(raw, int | float) and not isinstance(raw, bool):
         raw = repr(raw)
@@ -94,10 +98,14 @@ def number(raw: Any, unit: str, whole: bool) -> float | int:
         wanted = f"text such as '1 {unit}'" if unit else "a number"
         raise BadFact(f"expected {wanted}, got {raw!r}")
     value = parse(raw, unit)
+    if value and not LEAST <= value <= MOST:
+        raise BadFact(f"expected 0, or from {LEAST:g} to {MOST:g} in SI, got {raw!r}")
     if not whole:
         return value
     if value != int(value):
         raise BadFact(f"expected a whole number, got {raw!r}")
+    if value > MOST_WHOLE:
+        raise BadFact(f"expected a whole number up to {MOST_WHOLE:,}, got {raw!r}")
     return int(value)
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from jalapeno.catalogue import Engine, Gqa, Mla, Model, System
-from jalapeno.errors import DoesNotFit
+from jalapeno.errors import BadFact, DoesNotFit
 from jalapeno.mapping.parameters import (
     index_bytes,
     index_parameters,
@@ -18,6 +18,9 @@ from jalapeno.mapping.parameters import (
 from jalapeno.mapping.plan import Plan
 from jalapeno.mapping.precision import stored_bytes
 from jalapeno.units import render
+
+MOST_BLOCKS = 10**12
+"""Of a rank, so that those of a whole pool are still a 64-bit integer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +109,12 @@ def room(model: Model, plan: Plan, system: System, engine: Engine) -> Room:
             f"{engine.name} keeps back {render(engine.memory_reserve, 'B')}; {system.chip.name} "
             f"has {render(system.chip.hbm.capacity, 'B')}: raise plan.tp, plan.ep "
             "or plan.pp, or narrow the weights' format"
+        )
+    if blocks > MOST_BLOCKS:
+        raise BadFact(
+            f"{system.chip.name} with {render(system.chip.hbm.capacity, 'B')} has room for "
+            f"{blocks:.3g} KV blocks; more than {MOST_BLOCKS:,} are not counted: look at "
+            "chip.hbm.capacity"
         )
     return Room(weights, token, fixed, engine.block_tokens, blocks)
 

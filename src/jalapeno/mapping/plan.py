@@ -8,6 +8,9 @@ from jalapeno.catalogue import Gqa, Model, System
 from jalapeno.errors import BadPlan
 from jalapeno.mapping.precision import Precision
 
+MOST = 2**31 - 1
+"""Sequences or tokens of a rank at once: no engine counts further."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -48,6 +51,9 @@ class Plan:
         for name in ("tp", "ep", "dp", "pp", "cp", "spread", "max_running", "max_tokens"):
             if getattr(self, name) < 1:
                 raise BadPlan(f"plan.{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("max_running", "max_tokens"):
+            if getattr(self, name) > MOST:
+                raise BadPlan(f"plan.{name} must be at most {MOST:,}, got {getattr(self, name):,}")
         if self.redundant < 0:
             raise BadPlan(f"plan.redundant must be at least 0, got {self.redundant}")
         if self.max_tokens < self.max_running:

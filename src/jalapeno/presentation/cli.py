@@ -130,6 +130,8 @@ def main() -> NoReturn:
         if error.filename is None:
             _silence_stdout()
         _fail(_system_says(error), 1)
+    except MemoryError:
+        _fail("not enough memory: ask for less, such as fewer requests, replicas or slots", 1)
     except Exception as error:
         _fail(_unforeseen(error), 1)
     sys.exit(0)

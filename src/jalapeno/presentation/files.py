@@ -70,7 +70,7 @@ def atomic_folder(target: Path, ours: Collection[str]) -> Iterator[Folder]:
     raises :class:`OutputError`, before the block begins.  On any failure, an interrupt included,
     what was there before is there still.
     """
-    target = target.resolve()
+    target = Path(os.path.realpath(target))  # resolve() of a link in a circle is no OSError
     with writing(target):
         _check_replaceable(target, ours)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -117,13 +117,21 @@ def check_file(path: Path) -> None:
     with writing(path):
         if path.is_dir():
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        _check_regular(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path.parent).close()
+
+
+def _check_regular(path: Path) -> None:
+    """Raise where *path* is a device or a pipe: a file that comes whole would take its place."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise OutputError(f"{path}: is a device or a pipe, no file: choose another name")
 
 
 def write_file(path: Path, content: str | bytes) -> None:
     """Write one file, whole or not at all; its folder is made if need be."""
     with writing(path):
+        _check_regular(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(
             prefix=f".{path.name}-", suffix=".partial", dir=path.parent

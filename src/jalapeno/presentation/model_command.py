@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -90,7 +91,7 @@ def _count(model: Model) -> tuple[int, int]:
 
 def _called(file: Path) -> tuple[str, str]:
     """What the model and what the file is called: a ``config.json`` is named by its folder."""
-    place = file.resolve()
+    place = Path(os.path.realpath(file))  # resolve() of a link in a circle is no OSError
     if place.stem == "config":
         title, source = place.parent.name, f"{place.parent.name}/{place.name}"
     else:

@@ -161,10 +161,13 @@ def _least(word: str) -> Least:
 
 def _counts(text: str) -> tuple[int, ...]:
     """Numbers between commas; :class:`UsageError` for what is none."""
-    words = [word.strip() for word in text.split(",")]
-    if not all(word.isdigit() and int(word) > 0 for word in words):
+    try:
+        counts = {int(word) for word in text.split(",")}
+    except ValueError:
+        counts = {0}
+    if min(counts) < 1:
         raise UsageError(
             f"--chips-per-replica {text}: write numbers between commas, as in "
             "--chips-per-replica 4,8,16"
         )
-    return tuple(sorted({int(word) for word in words}))
+    return tuple(sorted(counts))

@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from jalapeno.errors import BadScenario
+from jalapeno.simulation.clock import DAY, DAYS
 from jalapeno.simulation.columns import NEVER, PICOSECONDS
 from jalapeno.simulation.streams import ARRIVALS, stream
 from jalapeno.simulation.trace import Trace
 
 Integers = npt.NDArray[np.int64]
 
-DAY = 86_400 * PICOSECONDS
 MOST_CV, STEADY = 100.0, 1e-6
 """Beyond the one nearly all gaps are zero to the last digit, below the other all are equal."""
 
@@ -125,6 +125,7 @@ class TraceTimes:
         times = self.trace.times[:count]
         if self.speed == 1.0:
             return times.copy()
+        _check_clock(float(times[-1]) / self.speed, count)
         # in whole numbers, for the last picoseconds of a day are beyond a float's digits
         over, under = self.speed.as_integer_ratio()
         exact = [(2 * time * under + over) // (2 * over) for time in times.tolist()]
@@ -143,7 +144,8 @@ def _check_rate(rate: float) -> None:
 
 def _added(gaps: npt.NDArray[np.float64]) -> Integers:
     """Times at the ends of *gaps* (s), in whole picoseconds."""
-    times = np.rint(np.cumsum(gaps) * PICOSECONDS)
+    with np.errstate(over="ignore"):  # it is refused in a moment
+        times = np.rint(np.cumsum(gaps) * PICOSECONDS)
     _check_clock(float(times[-1]), len(times))
     return times.astype(np.int64)
 
@@ -151,6 +153,6 @@ def _added(gaps: npt.NDArray[np.float64]) -> Integers:
 def _check_clock(last: float, count: int) -> None:
     if not last < NEVER:
         raise BadScenario(
-            f"the last of {count:,} requests would come after {last / DAY:,.0f} days; "
-            f"the clock ends after {NEVER / DAY:.0f}: raise the rate or send fewer"
+            f"the last of {count:,} requests would come after {last / DAY:,.4g} days; "
+            f"the clock ends after {DAYS:.0f}: raise the rate or send fewer"
         )

@@ -6,8 +6,33 @@ import math
 
 import numpy as np
 
+from jalapeno.errors import BadScenario
 from jalapeno.jit import compiled
-from jalapeno.simulation.columns import PICOSECONDS
+from jalapeno.simulation.columns import NEVER, PICOSECONDS
+
+DAY = 86_400 * PICOSECONDS
+DAYS = NEVER / DAY
+"""How long the clock can run."""
+
+
+def on_clock(time: float, what: str) -> int:
+    """*time* (ps, or any other count that the tables hold) as a whole number.
+
+    Raises :class:`BadScenario` where it is beyond the clock; *what* begins the message.
+    """
+    if not time < NEVER:
+        raise BadScenario(
+            f"{what} would take {time / DAY:,.3g} days; the clock ends after {DAYS:.0f}"
+        )
+    return round(time)
+
+
+@compiled
+def beyond(now: int, first: float, growth: float, steps: int) -> bool:
+    """Whether *steps* steps from *now* (ps) on, of *first* and so on (s), pass the clock's end."""
+    grown = 0.5 * growth * float(steps) * (float(steps) - 1.0)
+    end = float(now) + (first * float(steps) + grown) * PICOSECONDS
+    return not end < 0.999 * NEVER  # each part of a step is still to be rounded up
 
 
 @compiled

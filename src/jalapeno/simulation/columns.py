@@ -10,6 +10,8 @@ from jalapeno.cost import PARTS, RESOURCES
 
 PICOSECONDS = 1e12
 NEVER = 2**62
+LAST = NEVER - 1
+"""Where the clock stops: whatever would happen there or later happens there, and ends the run."""
 NOBODY = -1
 
 REQUEST_TIMES = ("arrival", "ready", "admitted", "prefilled", "assigned", "moved", "first", "end")

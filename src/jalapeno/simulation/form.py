@@ -7,7 +7,7 @@ from jalapeno.jit import compiled
 from jalapeno.mapping import batch
 from jalapeno.mapping.pricing import N_OUTPUTS, price_rows
 from jalapeno.simulation import columns as c
-from jalapeno.simulation.clock import elapsed, round_picoseconds
+from jalapeno.simulation.clock import beyond, elapsed, round_picoseconds
 from jalapeno.simulation.decode import next_knot
 from jalapeno.simulation.heap import replay
 from jalapeno.simulation.joining import seat_all
@@ -117,6 +117,13 @@ def price_step(state: State, worker: int, steps: int) -> None:
     hold = price_rows(state.prices, state.memo, which, rows, growth, values[0], values[1])
     parts = state.parts[worker]
     seconds, grown = 0, 0
+    first, growing = values[0, :N_PARTS].sum(), values[1, :N_PARTS].sum()
+    if beyond(state.seats.clock[c.C_NOW], first, growing, min(steps, hold)):
+        now = state.seats.clock[c.C_NOW]
+        workers[worker, c.W_START], workers[worker, c.W_STEPS] = now, 1
+        workers[worker, c.W_SECONDS], workers[worker, c.W_GROWTH] = c.LAST - now, 0
+        end_at(state, worker, c.LAST)
+        return
     for part in range(N_PARTS):
         parts[part] = round_picoseconds(values[0, part])
         parts[N_PARTS + part] = round_picoseconds(values[1, part])
@@ -142,7 +149,14 @@ def price_step(state: State, worker: int, steps: int) -> None:
     for output in range(N_OUTPUTS):
         state.running[worker, output] = values[0, output]
         state.running[worker, N_OUTPUTS + output] = values[1, output]
-    workers[worker, c.W_TIME] = state.seats.clock[c.C_NOW] + elapsed(seconds, grown, steps)
+    end_at(state, worker, state.seats.clock[c.C_NOW] + elapsed(seconds, grown, steps))
+
+
+@compiled
+def end_at(state: State, worker: int, time: int) -> None:
+    """The segment of *worker* ends at *time*."""
+    workers = state.seats.workers
+    workers[worker, c.W_TIME] = time
     workers[worker, c.W_EVENT] = c.STEP_END
     replay(state.seats.tree, workers, worker)
 

@@ -11,6 +11,7 @@ from jalapeno.errors import BadScenario
 from jalapeno.simulation.lognormal import Law, law
 from jalapeno.simulation.streams import OUTPUTS, PROMPTS, ROWS, check_seed, stream
 from jalapeno.simulation.trace import Trace
+from jalapeno.simulation.trace_table import MOST_TOKENS
 
 Integers = npt.NDArray[np.int64]
 
@@ -37,6 +38,10 @@ class Lengths:
             raise BadScenario(
                 f"lengths: isl={self.isl} must exceed template_tokens={self.template_tokens} "
                 f"(at least 0), and osl={self.osl} must be at least 1"
+            )
+        if max(self.isl, self.osl) > MOST_TOKENS:
+            raise BadScenario(
+                f"lengths: isl={self.isl} and osl={self.osl} must be at most {MOST_TOKENS:,} tokens"
             )
         if not 0.0 < self.ratio <= 1.0:
             raise BadScenario(f"lengths: ratio must be in (0, 1], got {self.ratio}")

@@ -21,6 +21,8 @@ FURTHEST = 60
 """Tries to find mu between two bounds; each is a few sigma^2 wider."""
 LONGEST = 1 << 22
 """Largest maximum, tokens: the moments are summed over every length."""
+LEAST_CV = 1e-6
+"""Below it the lengths of any mean are equal to a few tokens, and the moments lose their digits."""
 MEAN_TOLERANCE, CV_TOLERANCE = 0.005, 0.05
 """How far whole tokens may be from the stated mean and coefficient of variation, relative."""
 
@@ -92,10 +94,10 @@ def law(mean: float, cv: float, most: int, what: str) -> Law:
     """
     if not 1 <= most <= LONGEST:
         raise BadScenario(f"{what}: the maximum must be 1 to {LONGEST:,} tokens, got {most:,}")
-    if not (1.0 <= mean <= most and 0.0 < cv < math.inf):
+    if not (1.0 <= mean <= most and LEAST_CV <= cv < math.inf):
         raise BadScenario(
             f"{what}: mean {mean:,g} and cv {cv:g} must be at least 1 token, at most the maximum "
-            f"of {most:,}, and above 0"
+            f"of {most:,}, and at least {LEAST_CV:g}"
         )
     widest = _of_mean(mean, WIDEST, most)
     if widest is None:

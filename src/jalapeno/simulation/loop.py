@@ -14,8 +14,8 @@ from jalapeno.simulation.preempt import take_back
 from jalapeno.simulation.seat import call, enter, offer
 from jalapeno.simulation.state import BUFFER_PAUSES, Seats, State
 
-FINISHED, PAUSED, FULL = range(3)
-"""Nothing is left to do; the time is reached; a buffer must be emptied."""
+FINISHED, PAUSED, FULL, OVER = range(4)
+"""Nothing is left to do; the time is reached; a buffer must be emptied; the clock ends."""
 
 
 @compiled
@@ -39,7 +39,7 @@ def next_event(seats: Seats) -> tuple[int, int]:
 
 @compiled
 def advance(state: State, until: int) -> int:
-    """Let everything up to and including *until* ps happen; FINISHED, PAUSED or FULL.
+    """Let everything up to and including *until* ps happen; FINISHED, PAUSED, FULL or OVER.
 
     Calling it again goes on where it stopped; where it is cut makes no difference to a run.
     """
@@ -50,6 +50,8 @@ def advance(state: State, until: int) -> int:
             return FINISHED
         if time > until:
             return PAUSED
+        if time >= c.LAST:
+            return OVER
         if event == c.STEP_END and (
             clock[c.C_SEGMENTS] == len(state.segments) or clock[c.C_PAUSES] >= BUFFER_PAUSES
         ):

@@ -11,6 +11,9 @@ from jalapeno.mapping import Plan
 MAIN = "main"
 """Name of the site that ``Scenario.system`` and ``Scenario.engine`` are."""
 
+MOST_REPLICAS = 100_000
+"""Of one pool: each has tables of its own, and a worker more makes every event dearer."""
+
 
 class Role(StrEnum):
     """What a pool does for a request."""
@@ -56,6 +59,8 @@ class Pool:
     def __post_init__(self) -> None:
         if self.replicas < 1:
             raise BadPlan(f"a pool needs at least one replica, got {self.replicas}")
+        if self.replicas > MOST_REPLICAS:
+            raise BadPlan(f"a pool has at most {MOST_REPLICAS:,} replicas, got {self.replicas:,}")
         if self.role is Role.PREFILL and self.preemption is not Preemption.NONE:
             raise BadPlan(
                 f"a prefill pool with preemption {self.preemption.value!r}: prompts do not grow, "

@@ -37,11 +37,11 @@ def begin_transfer(seats: Seats, request: int) -> None:
     pool = pool_of(seats, rank)
     path = seats.transfer[pool_of(seats, source), pool]
     begin = max(seats.clock[c.C_NOW], ranks[source, c.R_KV_OUT], ranks[rank, c.R_KV_IN])
-    moved = begin + requests[request, c.PROMPT] * path[1] // 1000
+    moved = min(begin + requests[request, c.PROMPT] * path[1] // 1000, c.LAST)
     ranks[source, c.R_KV_OUT] = moved
     ranks[rank, c.R_KV_IN] = moved
     requests[request, c.STATUS] = c.MOVING
-    begin_copy(seats, request, moved + path[0])
+    begin_copy(seats, request, min(moved + path[0], c.LAST))
     if preempts(seats, pool):
         append(requests, ranks, rank, c.R_COMING_HEAD, request)
 
@@ -58,7 +58,7 @@ def swap_time(seats: Seats, pool: int, request: int) -> int:
 def begin_swap(seats: Seats, rank: int, request: int, port: int) -> None:
     """The cache of *request* queues at the host *port* (a column) of *rank*."""
     time = swap_time(seats, pool_of(seats, rank), request)
-    done = max(seats.clock[c.C_NOW], seats.ranks[rank, port]) + time
+    done = min(max(seats.clock[c.C_NOW], seats.ranks[rank, port]) + time, c.LAST)
     seats.ranks[rank, port] = done
     begin_copy(seats, request, done)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from jalapeno.cost import PARTS
 from jalapeno.errors import UsageError
 from jalapeno.mapping import Room, room
 from jalapeno.simulation import columns as c
@@ -53,12 +54,15 @@ def read_journal(folder: Path) -> Journal:
     workers = worker_frame(scenario, _rooms(scenario))
     _check_requests(folder / REQUESTS, requests, scenario)
     _check_workers(folder, requests, segments, scenario)
+    _check_times(folder / SEGMENTS, segments)
     # in the batches of the run itself: sums of floats depend on them in the last digit
     batches = list(segments.rechunk().iter_slices(BUFFER_SEGMENTS))
     kept = KeptSegments(batches or [segments])
     if not (folder / PAUSES).exists():
         return Journal(scenario, requests, kept, workers)
-    return Journal(scenario, requests, kept, workers, _table(folder / PAUSES, PAUSE_SCHEMA))
+    pauses = _table(folder / PAUSES, PAUSE_SCHEMA)
+    _check_pauses(folder / PAUSES, pauses, len(requests))
+    return Journal(scenario, requests, kept, workers, pauses)
 
 
 def _rooms(scenario: Scenario) -> tuple[Room, ...]:
@@ -151,3 +155,31 @@ def _check_workers(
                 f"{folder / name}: names a {column.name} that {SCENARIO} beside it does not have; "
                 f"{_AGAIN}"
             )
+
+
+def _check_times(path: Path, segments: pl.DataFrame) -> None:
+    """Raise where a segment has no steps, or one that no clock tells: gaps are counted by them."""
+    steps = pl.col("steps").cast(pl.Float64)
+    first, growth = (
+        pl.sum_horizontal(pl.col(f"{part}_{end}").cast(pl.Float64) for part in PARTS)
+        for end in ("first", "growth")
+    )
+    times = [first, first + growth * (steps - 1.0), *(pl.col(f"{part}_first") for part in PARTS)]
+    sound = (steps >= 1.0) & pl.all_horizontal(time.is_between(0, c.LAST) for time in times)
+    sound &= (pl.col("decoding") >= 0) & (growth.abs() <= float(c.LAST))
+    _check_rows(path, segments, sound, "segment")
+
+
+def _check_pauses(path: Path, pauses: pl.DataFrame, requests: int) -> None:
+    """Raise where a pause is of no request, or lasts what no clock tells."""
+    sound = pl.col("request").is_between(0, requests - 1)
+    sound &= pl.all_horizontal(pl.col("gap", "instead").is_between(0, c.LAST))
+    _check_rows(path, pauses, sound, "pause")
+
+
+def _check_rows(path: Path, table: pl.DataFrame, sound: pl.Expr, what: str) -> None:
+    found = table.select(sound.alias("sound"))["sound"]
+    if not found.all():
+        raise UsageError(
+            f"{path}: row {found.arg_min():,} is no {what} of a run: it was changed; {_AGAIN}"
+        )

@@ -10,10 +10,12 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
+from jalapeno.errors import BadScenario
 from jalapeno.mapping import Room, StepPrice
 from jalapeno.simulation import columns as c
+from jalapeno.simulation.clock import DAYS
 from jalapeno.simulation.journal import PAUSE_SCHEMA, Journal, Segments
-from jalapeno.simulation.loop import FINISHED, FULL, advance
+from jalapeno.simulation.loop import FINISHED, FULL, OVER, advance
 from jalapeno.simulation.scenario import Scenario
 from jalapeno.simulation.state import Floats, Integers, State
 
@@ -41,9 +43,18 @@ class Run:
     pauses: list[Integers] = field(default_factory=list)
 
     def advance(self, until: int = c.NEVER) -> bool:
-        """Let everything up to *until* ps happen; True when nothing is left to do."""
+        """Let everything up to *until* ps happen; True when nothing is left to do.
+
+        Raises :class:`BadScenario` where the clock ends before the run does.
+        """
         while True:
             outcome = advance(self.state, until)
+            if outcome == OVER:
+                done, whole = (int(self.state.seats.clock[n]) for n in (c.C_FINISHED, c.C_REQUESTS))
+                raise BadScenario(
+                    f"the clock ends after {DAYS:.0f} days, with {done:,} of {whole:,} requests "
+                    "done: send fewer or shorter ones, or look for a fact that is too slow"
+                )
             if outcome != FULL:
                 return bool(outcome == FINISHED)
             self._hand_over()

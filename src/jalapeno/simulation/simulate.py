@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from jalapeno.cost import PARTS
+from jalapeno.errors import BadScenario
 from jalapeno.mapping import OUTPUTS, check_request, compile_price, memo_for, stack
 from jalapeno.mapping.batch import columns as batch_columns
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.arrivals import ClosedLoop, Gamma, Poisson, TraceTimes
+from jalapeno.simulation.clock import on_clock
 from jalapeno.simulation.journal import Journal, KeptSegments, Segments, StoredSegments
 from jalapeno.simulation.pools import Preemption, Role
 from jalapeno.simulation.run import Run
@@ -18,6 +20,7 @@ from jalapeno.simulation.scenario import Scenario
 from jalapeno.simulation.state import (
     BUFFER_PAUSES,
     BUFFER_SEGMENTS,
+    MOST_ANSWERS,
     Floats,
     Integers,
     Seats,
@@ -47,7 +50,7 @@ def start(scenario: Scenario, folder: Path | None = None) -> Run:
     clock[c.C_REQUESTS] = len(requests)
     clock[c.C_ROUTER] = ROUTERS[scenario.router]
     front = scenario.site(scenario.pools[0]).engine
-    clock[c.C_DELAY] = round(front.first_token_delay * c.PICOSECONDS)
+    clock[c.C_DELAY] = on_clock(front.first_token_delay * c.PICOSECONDS, "a first token")
     _send(scenario, requests, clock)
     segments: Segments = KeptSegments() if folder is None else StoredSegments(folder)
     return Run(scenario, _state(scenario, prices, requests, clock), prices, segments)
@@ -60,6 +63,12 @@ def _requests(scenario: Scenario, prices: Prices) -> Integers:
     longest = {True: int(prompts.max()), False: int((prompts + outputs).max())}
     for pool, price in reversed(list(zip(scenario.pools, prices, strict=True))):
         check_request(price.room, scenario.model, longest[pool.role is Role.PREFILL])
+    answers = int(outputs.sum())
+    if answers > MOST_ANSWERS:
+        raise BadScenario(
+            f"the answers have {answers:,} tokens together, and a run at most {MOST_ANSWERS:,}: "
+            "send fewer or shorter ones"
+        )
     return request_table(prompts, outputs, outputs)
 
 

@@ -81,6 +81,8 @@ BUFFER_PAUSES = 1 << 12
 
 REQUEST_BITS = 28
 """Low bits of a heap key that hold the request: up to 268 million requests a run."""
+MOST_ANSWERS = 1 << (62 - REQUEST_BITS)
+"""Tokens of all answers of a run: the bits above hold a step, and no rank makes more of them."""
 
 REQUEST_MASK = (1 << REQUEST_BITS) - 1
 

@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jalapeno.errors import BadScenario
 from jalapeno.mapping import StepPrice
 from jalapeno.simulation import columns as c
+from jalapeno.simulation.clock import on_clock
 from jalapeno.simulation.pools import Pool, Preemption, Role, Router
 from jalapeno.simulation.scenario import Scenario, Site
 from jalapeno.simulation.state import Integers, tree_size
@@ -46,7 +48,7 @@ def tables_of(scenario: Scenario, prices: Prices) -> Tables:
     starts: list[int] = []
     for number, (pool, price) in enumerate(zip(scenario.pools, prices, strict=True)):
         starts.append(len(workers))
-        row = pool_row(pool, price, scenario.site(pool))
+        row = pool_row(pool, price, scenario.site(pool), scenario.model.context)
         row[c.P_PRICE], row[c.P_FIRST_RANK] = number, len(ranks)
         pools.append(row)
         for _ in range(pool.replicas):
@@ -62,8 +64,11 @@ def tables_of(scenario: Scenario, prices: Prices) -> Tables:
     return Tables(*(np.array(rows, dtype=np.int64) for rows in (stages, pools, workers, ranks)))
 
 
-def pool_row(pool: Pool, price: StepPrice, site: Site) -> list[int]:
-    """A row of the table of pools; which pool it is, and its first rank, are left open."""
+def pool_row(pool: Pool, price: StepPrice, site: Site, longest: int) -> list[int]:
+    """A row of the table of pools; which pool it is, and its first rank, are left open.
+
+    *longest*: tokens of the longest request that there can be.
+    """
     row = [0] * len(c.POOL_TABLE)
     space, host = price.room, site.system.chip.host
     row[c.P_ROLE], row[c.P_PREEMPTION] = ROLES[pool.role], PREEMPTIONS[pool.preemption]
@@ -73,9 +78,26 @@ def pool_row(pool: Pool, price: StepPrice, site: Site) -> list[int]:
     row[c.P_MAX_RUNNING], row[c.P_MAX_TOKENS] = pool.plan.max_running, pool.plan.max_tokens
     row[c.P_BLOCKS], row[c.P_BLOCK_TOKENS] = space.blocks, space.block_tokens
     row[c.P_FIXED_BLOCKS] = space.blocks_for(0)
-    row[c.P_SWAP_SEQUENCE] = round(space.fixed_bytes / host.bandwidth * c.PICOSECONDS)
-    row[c.P_SWAP_TOKEN] = round(space.token_bytes / host.bandwidth * FEMTO)
+    fixed, each = space.fixed_bytes / host.bandwidth, space.token_bytes / host.bandwidth
+    if pool.preemption is Preemption.SWAP:
+        on_clock(fixed * c.PICOSECONDS, "a swap")
+        per_token(each, longest, "a swap")
+    row[c.P_SWAP_SEQUENCE] = round(min(fixed * c.PICOSECONDS, c.LAST))
+    row[c.P_SWAP_TOKEN] = round(min(each * FEMTO, c.LAST))
     return row
+
+
+def per_token(seconds: float, longest: int, what: str) -> int:
+    """*seconds* a token in femtoseconds; *what* takes them begins messages.
+
+    Raises :class:`BadScenario` where *longest* tokens take more of them than an integer holds.
+    """
+    if not seconds * longest * FEMTO < c.NEVER:
+        raise BadScenario(
+            f"{what} of {longest:,} tokens would take {seconds * longest:,.3g} s, and must be "
+            f"below {c.NEVER / FEMTO:,.0f} s: look for a bandwidth that is too low"
+        )
+    return round(seconds * FEMTO)
 
 
 def rank_row(worker: int, price: StepPrice, site: Site) -> list[int]:
@@ -87,7 +109,8 @@ def rank_row(worker: int, price: StepPrice, site: Site) -> list[int]:
     row = [0] * len(c.RANK_TABLE)
     row[c.R_WORKER], row[c.R_FREE] = worker, price.room.blocks
     host = site.system.chip.host
-    row[c.R_HOST_ROOM] = round(host.capacity / host.bandwidth * c.PICOSECONDS)
+    # what takes longer to fill than the clock runs is never full
+    row[c.R_HOST_ROOM] = round(min(host.capacity / host.bandwidth * c.PICOSECONDS, c.LAST))
     for column in range(c.R_PREFILL_HEAD, len(c.RANK_TABLE)):
         row[column] = c.NOBODY
     return row
@@ -122,7 +145,10 @@ def paths(scenario: Scenario, prices: Prices) -> Integers:
             ends = [_end(scenario, pool, sender.site == taker.site) for pool in (sender, taker)]
             setup, rate = max(setup for setup, _ in ends), min(rate for _, rate in ends)
             seconds = prices[target].room.token_bytes / rate
-            table[source, target] = round(setup * c.PICOSECONDS), round(seconds * FEMTO)
+            table[source, target] = (
+                on_clock(setup * c.PICOSECONDS, "a KV transfer"),
+                per_token(seconds, scenario.model.context, "a KV transfer"),
+            )
     return table
 
 

@@ -8,6 +8,9 @@ from jalapeno.errors import BadScenario
 from jalapeno.simulation.arrivals import Arrivals, TraceTimes
 from jalapeno.simulation.lengths import AnyLengths, TraceLengths
 
+MOST_REQUESTS = 10_000_000
+"""Of one run: half a kilobyte each while it runs, and some more when it is measured."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traffic:
@@ -20,6 +23,11 @@ class Traffic:
     def __post_init__(self) -> None:
         if self.requests < 1:
             raise BadScenario(f"requests must be at least 1, got {self.requests}")
+        if self.requests > MOST_REQUESTS:
+            raise BadScenario(
+                f"requests must be at most {MOST_REQUESTS:,}, got {self.requests:,}: a run keeps "
+                "all of them in memory"
+            )
         if isinstance(self.arrivals, TraceTimes):
             self.arrivals.check(self.requests)
 
