@@ -68,8 +68,7 @@ def hold(line: st.SearchStrategy[list[str]], count: int, world: Path) -> None:
     seen = 0
     around = sorted(os.listdir(world))
 
-    @quiet
-    @settings(max_examples=count)
+    @settings(quiet, max_examples=count)
     @given(line)
     def holds(arguments: list[str]) -> None:
         nonlocal seen

@@ -63,8 +63,7 @@ def hold(
     """Run the command of each *case* beside its files, and judge how it ends."""
     seen = 0
 
-    @quiet
-    @settings(max_examples=EXAMPLES[kind])
+    @settings(quiet, max_examples=EXAMPLES[kind])
     @given(case)
     def holds(drawn: tuple[list[str], Files]) -> None:
         nonlocal seen
