@@ -178,7 +178,8 @@ def _numbers(lines: _Lines) -> Integers:
         row = int(np.argmax(found < 0.0))
         raise lines.complain(row, f"the time {lines.time[row]} is negative")
     _check_order(lines, found[1:] < found[:-1])
-    since: npt.NDArray[np.float64] = (found - found[0]) * lines.time_unit
+    with np.errstate(over="ignore"):  # it is refused in a moment
+        since: npt.NDArray[np.float64] = (found - found[0]) * lines.time_unit
     _check_span(lines, float(since[-1]))
     return np.rint(since).astype(np.int64)
 
