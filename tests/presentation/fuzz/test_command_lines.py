@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.presentation.fuzz.program import FOLDER, empty_place, judge, run
+from tests.presentation.fuzz.program import FOLDER, draws, empty_place, judge, run
 from tests.presentation.fuzz.strategies import Path_, Texts, commands, junk, lines
 
 USUAL = 400
 EXAMPLES: Mapping[Path_, int] = {
     ("list",): 50,
-    ("show",): 1500,
-    ("scenario",): 2000,
+    ("show",): 1200,
+    ("scenario",): 1500,
     ("fit",): 100,
     ("reproduce",): 200,
 }
@@ -32,7 +32,6 @@ CHEAP = frozenset(
 """Commands whose good lines take no time with our inputs; the lines of others are all spoilt."""
 
 COMMANDS = commands()
-quiet = settings(suppress_health_check=list(HealthCheck))
 
 
 def spoilt(path: Path_) -> Texts | st.SearchStrategy[list[str]]:
@@ -63,13 +62,16 @@ def examples(path: Path_) -> int:
     return EXAMPLES.get(path, USUAL)
 
 
+def test_there_are_six_thousand_command_lines() -> None:
+    assert sum(map(examples, COMMANDS)) + WITHOUT >= 6_000
+
+
 def hold(line: st.SearchStrategy[list[str]], count: int, world: Path) -> None:
     """Run *count* command lines in a place of their own, and judge each."""
     seen = 0
     around = sorted(os.listdir(world))
 
-    @quiet
-    @settings(max_examples=count)
+    @draws(count)
     @given(line)
     def holds(arguments: list[str]) -> None:
         nonlocal seen
