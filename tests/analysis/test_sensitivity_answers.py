@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from jalapeno import catalogue
 from jalapeno.analysis import sensitivity_answers as module
+from jalapeno.analysis.explain_energy import energy
 from jalapeno.analysis.sensitivity_answers import (
     ANSWERS,
     answer_of,
@@ -17,9 +19,21 @@ from jalapeno.analysis.sensitivity_answers import (
     steady_state,
 )
 from jalapeno.analysis.sensitivity_facts import Case, case_of, changed
+from jalapeno.cost import PARTS
 from jalapeno.errors import UnknownName
 from jalapeno.metrics import measure
-from jalapeno.simulation import Journal, Lengths, Poisson, Pool, Scenario, simulate
+from jalapeno.simulation import (
+    ClosedLoop,
+    Journal,
+    Lengths,
+    Poisson,
+    Pool,
+    Scenario,
+    Traffic,
+    resolve,
+    scenario_of,
+    simulate,
+)
 from tests.metrics import journals
 
 COVERED = [name for name, answer in ANSWERS.items() if answer.steady]
@@ -132,3 +146,39 @@ def test_only_a_changed_scenario_is_simulated(
     assert asked == []
     ask(changed(case, {"engine.overlap": 0.5}))
     assert len(asked) == 1
+
+
+def two_sites() -> Scenario:
+    """A pool at home and one on another system, behind one queue."""
+    trees = resolve(
+        "jalapeno-rack", "gpt-oss-120b", "jalapeno-engine", others={"west": ("gb300-nvl72", None)}
+    )
+    (home,) = journals.unified(tp=2)
+    traffic = Traffic(
+        lengths=Lengths(isl=1000, osl=200, ratio=0.5),
+        arrivals=ClosedLoop(concurrency=12),
+        requests=60,
+    )
+    return scenario_of(trees, (home, replace(home, site="west")), traffic)
+
+
+def test_pools_on_several_systems_are_not_covered() -> None:
+    for name in COVERED:
+        assert "on several" in not_covered(case_of(two_sites()), answer_of(name))
+
+
+def test_the_static_joules_of_pools_on_two_systems_are_those_of_their_own_chips() -> None:
+    journal = simulate(two_sites())
+    found = energy(journal, measure(journal).power)
+    expected = 0.0
+    for pool in journal.scenario.pools:
+        worker = journal.scenario.pools.index(pool)
+        segments = journal.segment_table().filter(pl.col("worker") == worker)
+        steps = segments["steps"].to_numpy()
+        first = sum(segments[f"{part}_first"].to_numpy() for part in PARTS)
+        growth = sum(segments[f"{part}_growth"].to_numpy() for part in PARTS)
+        seconds = float((steps * first + steps * (steps - 1) // 2 * growth).sum()) / 1e12
+        watts = journal.scenario.site(pool).system.chip.power.static
+        expected += 2 * watts * seconds
+    assert sum(found.static_by_part.values()) == pytest.approx(expected)
+    assert found.dynamic > 0.0

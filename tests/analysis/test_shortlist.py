@@ -85,4 +85,4 @@ def test_spares_make_small_replicas_more_attractive() -> None:
 
 def test_a_model_that_fits_no_replica_is_refused() -> None:
     with pytest.raises(DoesNotFit, match="does not fit"):
-        prospects(small("b200-hgx"), LIMITS, (16, 32))
+        prospects(small("b200-hgx"), LIMITS, (512, 1024))

@@ -199,7 +199,7 @@ def test_every_limit_out_of_reach_is_named() -> None:
 
 def test_a_model_that_fits_nowhere_is_refused() -> None:
     with pytest.raises(DoesNotFit):
-        size(small("b200-hgx"), Demand(rate=1.0), slo(ttft=500), chips=(64,))
+        size(small("b200-hgx"), Demand(rate=1.0), slo(ttft=500), chips=(512,))
 
 
 def test_progress_is_told_from_first_to_last() -> None:

@@ -117,7 +117,7 @@ def test_limits_answer_who_serves_it_for_least_power(
 ) -> None:
     limits = ("--ttft-ms", "900", "--percentile", "p99", "--speed", "100")
     found = make(tmp_path_factory, *ASK, *limits)
-    condition = "with P99 TTFT at most 900 ms and at least 100 token/s/user"
+    condition = "with P99 TTFT at most 900 ms and at least 100 token/s/user (P99 TBT)"
     assert f"Highest throughput {condition}: " in found.words
     assert "per kW of facility power" in found.words
 

@@ -110,7 +110,7 @@ def test_within_limits_only_what_keeps_them_is_kept(limited: Made) -> None:
 
 def test_within_limits_the_best_is_shown(limited: Made) -> None:
     shown = " ".join(limited.called.out.split())
-    condition = "P99 TTFT at most 900 ms and at least 200 token/s/user"
+    condition = "P99 TTFT at most 900 ms and at least 200 token/s/user (P99 TBT)"
     assert f"Only runs with {condition}." in shown
     assert f"most token/s/chip with {condition}" in shown
     assert "Simulated: P99 TTFT " in shown

@@ -228,7 +228,7 @@ def test_what_cannot_be_deployed_is_one_line(
 def test_a_model_that_does_not_fit_is_refused_before_it_is_run(call: Call) -> None:
     called = call("scenario", "deepseek-r1", "jalapeno-rack", *LOOP)
     assert (called.code, called.out) == (1, "")
-    assert "raise plan.tp or plan.ep" in called.complaint
+    assert "raise plan.tp, plan.ep or plan.pp" in called.complaint
 
 
 def test_an_unwritable_place_is_one_line(call: Call, tmp_path: Path) -> None:

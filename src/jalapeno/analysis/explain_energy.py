@@ -37,16 +37,16 @@ class Energy:
 
 def energy(journal: Journal, power: Power) -> Energy:
     """The joules of *journal*, whose report has this *power*."""
-    chips = journal.workers["chips"].to_numpy()
-    chip_time = dict.fromkeys(PARTS, 0)
-    for _, batch in batches(journal):
+    chips, scenario = journal.workers["chips"].to_numpy(), journal.scenario
+    static = dict.fromkeys(PARTS, 0.0)
+    for pool, batch in batches(journal):
         if len(batch.steps):
             many = chips[batch.integers("worker")]
+            watts = scenario.site(scenario.pools[pool]).system.chip.power.static
             for part in PARTS:
                 first, growth = batch.integers(f"{part}_first"), batch.integers(f"{part}_growth")
-                chip_time[part] += exact_dot(many, batch.steps * first + batch.pairs * growth)
-    watts = journal.scenario.system.chip.power.static
-    static = {part: watts * time / 1e12 for part, time in chip_time.items()}
+                time = exact_dot(many, batch.steps * first + batch.pairs * growth)
+                static[part] += watts * time / 1e12
     return Energy(
         dynamic=power.step_joules - sum(static.values()),
         static_by_part=static,

@@ -129,6 +129,8 @@ def not_covered(case: Case, answer: Answer) -> str:
         return f"the closed form has means and rates, not {answer.name}"
     if not isinstance(case.scenario.traffic.arrivals, ClosedLoop):
         return "the closed form is of a closed loop, and these requests arrive by themselves"
+    if case.scenario.others:
+        return "the closed form is of one system, and these pools are on several"
     if roles not in ([Role.UNIFIED], [Role.PREFILL, Role.DECODE]):
         return "the closed form is of one unified pool, or of a prefill and a decode pool"
     return ""

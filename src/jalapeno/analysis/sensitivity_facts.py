@@ -44,7 +44,10 @@ def case_of(scenario: Scenario) -> Case:
 
 
 def numbers_of(case: Case) -> dict[str, Fact]:
-    """Every fact of *case* that is a number, by the path that ``--set`` takes."""
+    """Every fact of *case* that is a number, by the path that ``--set`` takes.
+
+    Where pools are on several sites, these are the facts of the main one; the others' stay.
+    """
     scenario = case.scenario
     by_root = {
         "system": scenario.system.facts,

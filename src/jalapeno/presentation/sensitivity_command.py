@@ -124,6 +124,8 @@ def find(asked: Asked) -> Found:
     answer, step, shape = answer_of(asked.answer), step_of(asked.step), shape_of(asked.draw)
     scenario, journal = read(asked.file)
     case = case_of(scenario)
+    if scenario.others:
+        remark(f"the facts of {', '.join(scenario.others)} stay: those of the main site are varied")
     facts = matching(numbers_of(case), asked.facts or USUAL)
     why = "" if asked.simulate else not_covered(case, answer)
     by_simulation = asked.simulate or bool(why)
