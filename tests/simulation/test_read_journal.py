@@ -98,7 +98,9 @@ def test_what_is_not_parquet_is_refused(folder: Path, name: str) -> None:
     assert f"{name}: cannot be read" in refusal(folder)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", "nonsense"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", "nonsense", pytest.param("[" * 100_000, id="a deep nest")]
+)
 def test_what_is_not_a_report_is_refused(folder: Path, text: str) -> None:
     (folder / "report.json").write_text(text)
     assert "is not a report" in refusal(folder)

@@ -94,7 +94,7 @@ def _check_digest(path: Path, scenario: Scenario) -> None:
         return
     try:
         digest = json.loads(path.read_text("utf-8"))["digest"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(f"{path}: is not a report: {error}; {_AGAIN}") from error
     if digest != scenario.digest:
         raise UsageError(

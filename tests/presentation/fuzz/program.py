@@ -16,6 +16,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import typer
+from hypothesis import HealthCheck, settings
 
 from jalapeno.presentation import cli
 
@@ -65,6 +66,11 @@ def _text(stream: io.TextIOWrapper) -> str:
     written = stream.buffer
     assert isinstance(written, io.BytesIO)
     return written.getvalue().decode("utf-8")
+
+
+def draws(count: int) -> settings:
+    """So many examples, however long they are or take to draw."""
+    return settings(max_examples=count, suppress_health_check=list(HealthCheck))
 
 
 @contextmanager

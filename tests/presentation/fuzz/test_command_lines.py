@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.presentation.fuzz.program import FOLDER, empty_place, judge, run
+from tests.presentation.fuzz.program import FOLDER, draws, empty_place, judge, run
 from tests.presentation.fuzz.strategies import Path_, Texts, commands, junk, lines
 
 USUAL = 400
 EXAMPLES: Mapping[Path_, int] = {
     ("list",): 50,
-    ("show",): 1500,
-    ("scenario",): 2000,
+    ("show",): 1200,
+    ("scenario",): 1500,
     ("fit",): 100,
     ("reproduce",): 200,
 }
@@ -36,7 +36,6 @@ RUN = re.compile("[0-9a-f]{16}")
 """Name of a run's folder."""
 
 COMMANDS = commands()
-quiet = settings(suppress_health_check=list(HealthCheck))
 
 
 def spoilt(path: Path_) -> Texts | st.SearchStrategy[list[str]]:
@@ -67,6 +66,10 @@ def examples(path: Path_) -> int:
     return EXAMPLES.get(path, USUAL)
 
 
+def test_there_are_six_thousand_command_lines() -> None:
+    assert sum(map(examples, COMMANDS)) + WITHOUT >= 6_000
+
+
 def foreign(world: Path) -> list[str]:
     """What lies in *world*, but for runs: a line may ask for them there."""
     return sorted(name for name in os.listdir(world) if not RUN.fullmatch(name))
@@ -77,7 +80,7 @@ def hold(line: st.SearchStrategy[list[str]], count: int, world: Path) -> None:
     seen = 0
     around = foreign(world)
 
-    @settings(quiet, max_examples=count)
+    @draws(count)
     @given(line)
     def holds(arguments: list[str]) -> None:
         nonlocal seen

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from jalapeno.presentation.runs import parquet
@@ -25,7 +25,7 @@ from tests.presentation.fuzz.damage import (
     damaged_trace,
     torn,
 )
-from tests.presentation.fuzz.program import empty_place, judge, run
+from tests.presentation.fuzz.program import draws, empty_place, judge, run
 
 Files = Mapping[str, bytes]
 """What lies where the program runs, by name."""
@@ -37,6 +37,9 @@ TOML = {
     "chips": "jalapeno",
     "tariffs": "b200",
 }
+NAMED = {"models": "qwen3-8b", "systems": "gb200-nvl72", "engines": "jalapeno-engine"}
+"""What each of three shelves is asked for where no file stands for it."""
+TRACES = {"csv": TRACE, "jsonl": JSONL}
 ONE_FACT = ("--samples", "0", "--facts", "chip.hbm.bandwidth")
 
 EXAMPLES = {
@@ -50,8 +53,6 @@ EXAMPLES = {
 }
 """Files for each test and case of it."""
 
-quiet = settings(suppress_health_check=list(HealthCheck))
-
 
 def hold(
     case: st.SearchStrategy[tuple[list[str], Files]],
@@ -63,7 +64,7 @@ def hold(
     """Run the command of each *case* beside its files, and judge how it ends."""
     seen = 0
 
-    @settings(quiet, max_examples=EXAMPLES[kind])
+    @draws(EXAMPLES[kind])
     @given(case)
     def holds(drawn: tuple[list[str], Files]) -> None:
         nonlocal seen
@@ -83,6 +84,12 @@ def hold(
 
     holds()
     assert seen >= EXAMPLES[kind]
+
+
+def test_there_are_four_thousand_files() -> None:
+    cases = {"scenario": len(SCENARIOS), "check": len(TOML), "name": len(NAMED)}
+    cases |= {"config": len(NAMES), "trace": len(TRACES), "run": len(RUNS)}
+    assert sum(EXAMPLES[kind] * count for kind, count in cases.items()) >= 4_000
 
 
 def beside(
@@ -116,10 +123,9 @@ def test_damaged_entries_are_checked_well(shelf: str, world: Path) -> None:
     hold(beside("a.toml", damaged_toml(toml(shelf)), *lines), "check", world)
 
 
-@pytest.mark.parametrize("shelf", ["models", "systems", "engines"])
+@pytest.mark.parametrize("shelf", NAMED)
 def test_damaged_entries_stand_for_names(shelf: str, world: Path) -> None:
-    names = {"models": "qwen3-8b", "systems": "gb200-nvl72", "engines": "jalapeno-engine"}
-    names[shelf] = "./a.toml"
+    names = {**NAMED, shelf: "./a.toml"}
     one = ["scenario", "--closed", "4", "--tp", "4", "--json"]
     one += [names["models"], names["systems"], "--engine", names["engines"]]
     shown = ["show", "./a.toml", "--shelf", shelf]
@@ -132,11 +138,11 @@ def test_damaged_configs_are_imported_or_refused(name: str, world: Path) -> None
     hold(beside("config.json", damaged_json(config(name)), *lines), "config", world)
 
 
-@pytest.mark.parametrize("good", [TRACE, JSONL], ids=["csv", "jsonl"])
-def test_damaged_traces_are_read_or_refused(good: str, world: Path) -> None:
+@pytest.mark.parametrize("form", TRACES)
+def test_damaged_traces_are_read_or_refused(form: str, world: Path) -> None:
     line = ["scenario", "gpt-oss-20b", "jalapeno-rack", "--tp", "2", "--json", "--trace", "t.csv"]
     lines = [line, [*line, "--rate", "1"], [*line, "--speed", "1e-9"]]
-    hold(beside("t.csv", damaged_trace(good), *lines), "trace", world)
+    hold(beside("t.csv", damaged_trace(TRACES[form]), *lines), "trace", world)
 
 
 @st.composite
