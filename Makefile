@@ -38,6 +38,7 @@ bench: setup ## how fast the twin is
 
 docs: setup ## regenerate the tables in docs/
 	$(BIN)/jalapeno reproduce --docs docs/validation.md
+	$(BIN)/jalapeno audit --docs docs/audit.md
 
 fix: setup ## format, and repair what can be repaired
 	$(BIN)/ruff format .
