@@ -168,7 +168,7 @@ def scenario_for(entry: Entry) -> Scenario:
 
 
 def traffic_of(entry: Entry) -> Traffic:
-    """Offline: all at once.  Else Poisson at the offered rate, as MLPerf's load generator has it."""
+    """Offline: all at once.  Else Poisson at the offered rate, as MLPerf's client has it."""
     shape = SHAPES[entry.model]
     lengths = LogNormal(
         prompt_mean=shape.prompt_mean,
