@@ -33,8 +33,8 @@ def test_mean_lengths_are_those_that_the_client_draws() -> None:
     found = pl.DataFrame({"isl": [1024, 1000], "osl": [8192, 77]}).select(
         mean_length("isl"), mean_length("osl")
     )
-    for given, means in zip(((1024, 8192), (1000, 77)), found.iter_rows(), strict=True):
-        isl, osl = given
+    for lengths, means in zip(((1024, 8192), (1000, 77)), found.iter_rows(), strict=True):
+        isl, osl = lengths
         assert means == Lengths(isl=isl, osl=osl, ratio=0.8).means
 
 

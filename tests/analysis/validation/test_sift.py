@@ -56,3 +56,15 @@ def test_an_id_that_comes_twice_is_left_out_both_times() -> None:
 def test_a_factor_of_one_would_leave_nothing_out_of_sight() -> None:
     with pytest.raises(ValueError, match="above 1"):
         sift(grid(), 1.0)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"gpus": 8}, {"decode_tp": None}, {"mode": "split"}, {"mode": "split", "prefill_workers": 1}],
+)
+def test_gpus_that_are_not_those_of_the_layout_are_left_out(changes: dict[str, object]) -> None:
+    found = sift(frame([row(0), row(1) | changes]))
+    assert found.excluded.row(0) == (
+        "point-001",
+        "its layout is incomplete, or of other GPUs than it names",
+    )

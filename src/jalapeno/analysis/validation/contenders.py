@@ -67,6 +67,11 @@ def baselines() -> tuple[Contender, ...]:
     )
 
 
+def everyone() -> tuple[Contender, ...]:
+    """All who are fitted and asked: the baselines."""
+    return baselines()
+
+
 def peer() -> Contender:
     """AIConfigurator by its stored predictions."""
     said = peer_says().filter(pl.col("predicted_tpot_ms").is_not_null()).drop("refusal")

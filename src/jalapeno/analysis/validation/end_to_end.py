@@ -87,6 +87,8 @@ def _played(rows: pl.DataFrame, name: str, who: Contender) -> pl.DataFrame:
 
 def run(data: Data) -> Finding:
     """Play every protocol with every contender, score, and judge the twin."""
+    if data.rows.is_empty():
+        raise UsageError("no measured points to validate on: name a file with --data")
     played = banded(with_part(plays(data)))
     tables = {"by part": summary(played, "part")}
     notes = [

@@ -155,6 +155,10 @@ def contradictions(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     output = pl.col("total_tokens_per_s_per_gpu") * answer / (prompt + answer)
     sifted = sift(
         rows.with_columns(
+            pl.when(pl.col("prefill_tp").is_null())
+            .then(pl.lit("unified"))
+            .otherwise(pl.lit("split"))
+            .alias("mode"),
             pl.col("median_ttft_ms").alias("measured_ttft_ms"),
             pl.col("median_tpot_ms").alias("measured_tpot_ms"),
             output.alias("measured_tokens_per_s_per_gpu"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from jalapeno.analysis.validation.rows import closed_loop_throughput
+from jalapeno.analysis.validation.rows import LAYOUT, closed_loop_throughput
 
 FACTOR = 1.6
 """How far throughput may be from Little's law, either way.  Warm-up, drain and the difference of
@@ -44,6 +44,8 @@ def sift(rows: pl.DataFrame, factor: float = FACTOR) -> Sifted:
         .then(pl.lit("its id comes more than once"))
         .when(~whole)
         .then(pl.lit("a time or a rate is missing or not a positive number"))
+        .when(_laid_out(rows).not_())
+        .then(pl.lit("its layout is incomplete, or of other GPUs than it names"))
         .when((ratio > factor) | (ratio < 1.0 / factor))
         .then(
             pl.format(
@@ -57,3 +59,15 @@ def sift(rows: pl.DataFrame, factor: float = FACTOR) -> Sifted:
         marked.filter(pl.col("reason").is_null()).drop("reason"),
         marked.filter(pl.col("reason").is_not_null()).select("id", "reason"),
     )
+
+
+def _laid_out(rows: pl.DataFrame) -> pl.Expr:
+    """Whether the pools of a row are all there and make up its GPUs; true where no row has any."""
+    if not set(LAYOUT) <= set(rows.columns):
+        return pl.lit(value=True)
+    chips = [
+        pl.col(f"{pool}_workers") * pl.col(f"{pool}_tp") * pl.col(f"{pool}_dp")
+        for pool in ("prefill", "decode")
+    ]
+    front = pl.when(pl.col("mode") == "split").then(chips[0]).otherwise(0)
+    return (front + chips[1] == pl.col("gpus")).fill_null(value=False)
