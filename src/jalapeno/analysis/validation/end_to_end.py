@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from jalapeno import catalogue
-from jalapeno.analysis.validation.contenders import TWIN, Contender, peer, peer_says
+from jalapeno.analysis.validation.contenders import PEER_NAME, TWIN, Contender, peer, peer_says
 from jalapeno.analysis.validation.protocols import TITLES, play, protocol
 from jalapeno.analysis.validation.ranking import median_taus
 from jalapeno.analysis.validation.scores import QUANTITIES, SLICES, banded, score, scores
@@ -110,6 +110,7 @@ def run(data: Data) -> Finding:
         )
     tables |= {f"by {column}": _slices(played, column) for column in SLICES}
     tables["ranking"] = ranking(played)
+    tables = {title: _in_order(table, data) for title, table in tables.items()}
     return Finding(
         tier=NAME,
         title=TITLE,
@@ -138,6 +139,23 @@ def summary(played: pl.DataFrame, column: str) -> pl.DataFrame:
         played.with_columns(pl.lit("all").alias(column)), ["protocol", "contender", column]
     )
     return pl.concat([each, whole]).rename({column: "slice"})
+
+
+def _in_order(table: pl.DataFrame, data: Data) -> pl.DataFrame:
+    """*table* by protocol, slice and contender, in the order in which *data* names them."""
+    orders = {
+        "protocol": [*data.protocols, EVERYONE],
+        "contender": [*(who.name for who in data.contenders), PEER_NAME],
+    }
+    places = [
+        pl.col(name).replace_strict(order, range(len(order)), return_dtype=pl.Int64)
+        if name in orders
+        else pl.col(name)
+        for name in ("protocol", "slice", "contender")
+        if name in table.columns
+        for order in [orders.get(name, [])]
+    ]
+    return table.sort(places, maintain_order=True)
 
 
 def _slices(played: pl.DataFrame, column: str) -> pl.DataFrame:

@@ -1,8 +1,9 @@
 """Tiers made of a frame in which measured and predicted stand side by side.
 
 Such a frame has a row for everything that was compared, with at least ``row``, ``quantity``,
-``unit``, ``measured``, ``predicted``, ``error`` (relative; a difference where the unit is ``share``) and
-``assumptions``; ``predicted`` and ``error`` are null where nothing can be predicted.
+``unit``, ``measured``, ``predicted``, ``error`` (relative; a difference where the unit is
+``share``) and ``assumptions``; ``predicted`` and ``error`` are null where nothing can be
+predicted.
 """
 
 from __future__ import annotations
