@@ -14,6 +14,7 @@ from jalapeno.analysis.validation.cleaned import (
     MODELS,
     REQUIRED,
     SYSTEMS,
+    THROUGHPUT,
     read_cleaned,
 )
 from jalapeno.analysis.validation.protocols import HELD_OUT, leaks, protocol
@@ -159,6 +160,34 @@ def test_an_id_twice_is_refused(write: Write) -> None:
 def test_an_unknown_name_is_refused_with_the_nearest(write: Write) -> None:
     with pytest.raises(UsageError, match="did you mean 'b200_sxm'"):
         read_cleaned(write(AGG | {"system": "b200_sxn"}))
+
+
+def test_names_of_the_catalogue_are_taken_as_they_are(write: Write) -> None:
+    (row,) = read_cleaned(
+        write(AGG | {"system": "mi355x-oam", "backend": "sglang-rocm", "model_path": "deepseek-r1"})
+    ).iter_rows(named=True)
+    assert (row["system"], row["engine"], row["model"]) == (
+        *("mi355x-oam", "sglang-rocm", "deepseek-r1"),
+    )
+
+
+def test_an_unknown_precision_is_refused(write: Write) -> None:
+    with pytest.raises(UsageError, match="no precision 'fp5'; did you mean"):
+        read_cleaned(write(AGG | {"precision": "fp5"}))
+
+
+def test_throughput_is_as_stated_where_it_is_and_follows_where_not(write: Write) -> None:
+    rows = [AGG | {THROUGHPUT: "321.5"}, AGG | {"id": "b"}]
+    first, second = read_cleaned(write(*rows, more=(THROUGHPUT,)))["measured_tokens_per_s_per_gpu"]
+    assert first == 321.5
+    osl = (819 + 1024) / 2
+    assert second == pytest.approx(64 * osl / (0.0815 + 0.00525 * (osl - 1)) / 8)
+
+
+def test_a_stated_throughput_that_littles_law_forbids_is_sifted_out(write: Write) -> None:
+    rows = [AGG | {THROUGHPUT: "3.0"}, AGG | {"id": "b"}]
+    found = sift(read_cleaned(write(*rows, more=(THROUGHPUT,))))
+    assert found.excluded["id"].to_list() == ["a"]
 
 
 @pytest.mark.parametrize(

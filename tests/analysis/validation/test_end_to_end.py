@@ -120,3 +120,21 @@ def test_a_twin_that_did_not_play_is_not_judged() -> None:
 def test_no_points_are_said() -> None:
     with pytest.raises(UsageError, match="no measured points"):
         run(data(grid().clear(), *baselines()))
+
+
+def test_each_system_and_model_is_scored_while_it_is_left_out() -> None:
+    rows = mixed()
+    slow = pl.col("system") == "h100-hgx"
+    bent = predicted(rows).with_columns(
+        pl.when(slow)
+        .then(pl.col("predicted_tpot_ms") * 2.0)
+        .otherwise("predicted_tpot_ms")
+        .alias("predicted_tpot_ms")
+    )
+    said = bent.select("id", "predicted_ttft_ms", "predicted_tpot_ms")
+    found = run(data(rows, Contender(TWIN, "", stored(said), needs_rows=False))).tables
+    table = found["each system left out"].filter(pl.col("quantity") == "tpot")
+    by_system = dict(zip(table["slice"], table["mape"], strict=True))
+    assert by_system.pop("h100-hgx") == pytest.approx(1.0)
+    assert set(by_system.values()) == {0.0}
+    assert set(found["each model left out"]["slice"]) == set(rows["model"])

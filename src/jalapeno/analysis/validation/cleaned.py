@@ -11,6 +11,8 @@ from pathlib import Path
 
 import polars as pl
 
+from jalapeno import catalogue
+from jalapeno.analysis.validation.features import WEIGHTS
 from jalapeno.analysis.validation.rows import (
     LAYOUT,
     LAYOUT_OF_POOL,
@@ -40,6 +42,8 @@ SYSTEMS = {
 }
 ENGINES = {"sglang": "sglang", "trtllm": "tensorrt-llm", "vllm": "vllm"}
 MODES = {"agg": "unified", "disagg": "split"}
+SHELVES = {"model_path": "models", "system": "systems", "backend": "engines"}
+"""Columns whose values may also be names of the catalogue."""
 
 _SIZES = ("tp_size", "attention_dp_size", "moe_ep_size")
 _POOL_SIZES = [
@@ -49,6 +53,8 @@ _NUMBERS = ("isl", "osl", "conc", "gpus", *_SIZES, *_POOL_SIZES)
 _TIMES = ("silicon_ttft_ms", "silicon_tpot_ms")
 _WORDS = ("id", "src", "model_path", "system", "backend", "precision", "mode", "split")
 _OPTIONAL = ("backend_version", "measured", "spec_decode")
+THROUGHPUT = "silicon_tokens_per_s_per_gpu"
+"""Column for output tokens/s over all GPUs where it was measured by itself; else it follows."""
 REQUIRED = (*_WORDS, *_NUMBERS, *_TIMES)
 """Columns without which a file is not taken."""
 
@@ -90,9 +96,15 @@ def _check(table: pl.DataFrame, what: str) -> None:
 
 
 def _translated(table: pl.DataFrame, column: str, names: dict[str, str], what: str) -> pl.Expr:
-    for name in table[column].unique().drop_nulls().to_list():
-        if name not in names and name not in names.values():
-            raise UsageError(f"{what}: {unknown_name(column, name, names)}")
+    """*column* in the words of validation, which it may also be in already."""
+    known = {
+        *names,
+        *names.values(),
+        *(catalogue.names(SHELVES[column]) if column in SHELVES else ()),
+    }
+    for name in table[column].unique().sort().to_list():
+        if name not in known:
+            raise UsageError(f"{what}: {unknown_name(column, str(name), sorted(known))}")
     return pl.col(column).replace(names)
 
 
@@ -122,7 +134,7 @@ def _named(table: pl.DataFrame, what: str) -> pl.DataFrame:
         whole["osl"],
         whole["conc"].alias("concurrency"),
         whole["gpus"],
-        pl.col("precision"),
+        _translated(table, "precision", {name: name for name in WEIGHTS}, what),
         (pl.col("spec_decode").fill_null("no") != "no").alias("speculative"),
         pl.col("split"),
         pl.format("InferenceX ({}), run of {}", "src", pl.col("measured").fill_null("?")).alias(
@@ -133,6 +145,13 @@ def _named(table: pl.DataFrame, what: str) -> pl.DataFrame:
         *layout,
     )
     rows = with_throughput(rows.with_columns(curve_of()), "measured")
+    if THROUGHPUT in table.columns:
+        stated = table[THROUGHPUT].cast(pl.Float64)
+        rows = rows.with_columns(
+            pl.coalesce(stated, "measured_tokens_per_s_per_gpu").alias(
+                "measured_tokens_per_s_per_gpu"
+            )
+        )
     rows = rows.select(*MEASURED, *LAYOUT)
     require(rows, MEASURED | LAYOUT, what)
     return rows

@@ -8,7 +8,7 @@ import polars as pl
 
 from jalapeno import catalogue
 from jalapeno.analysis.validation.contenders import PEER_NAME, TWIN, Contender, peer, peer_says
-from jalapeno.analysis.validation.protocols import TITLES, play, protocol
+from jalapeno.analysis.validation.protocols import HELD_OUT, TITLES, play, protocol
 from jalapeno.analysis.validation.ranking import median_taus
 from jalapeno.analysis.validation.scores import QUANTITIES, SLICES, banded, score, scores
 from jalapeno.analysis.validation.tiers import Asked, Data, Finding, Verdict
@@ -109,6 +109,7 @@ def run(data: Data) -> Finding:
             "about; all are scored on those."
         )
     tables |= {f"by {column}": _slices(played, column) for column in SLICES}
+    tables |= left_out(played)
     tables["ranking"] = ranking(played)
     tables = {title: _in_order(table, data) for title, table in tables.items()}
     return Finding(
@@ -139,6 +140,17 @@ def summary(played: pl.DataFrame, column: str) -> pl.DataFrame:
         played.with_columns(pl.lit("all").alias(column)), ["protocol", "contender", column]
     )
     return pl.concat([each, whole]).rename({column: "slice"})
+
+
+def left_out(played: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """Scores of each system while it is left out, and of each model: who misses, and where."""
+    found = {}
+    for name, column in HELD_OUT.items():
+        kept = played.filter(pl.col("protocol") == name)
+        if column in SLICES and len(kept):
+            table = scores(kept, ["contender", column]).rename({column: "slice"})
+            found[f"each {column} left out"] = table
+    return found
 
 
 def _in_order(table: pl.DataFrame, data: Data) -> pl.DataFrame:

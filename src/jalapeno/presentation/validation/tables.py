@@ -285,7 +285,7 @@ def end_to_end_tables(finding: Finding) -> list[Table]:
     """Scores by part of the rows and by slice, and the ranking."""
     found = []
     for title, scored in finding.tables.items():
-        by = title.removeprefix("by ")
+        by = title.removeprefix("by ").removeprefix("each ").removesuffix(" left out")
         if title == "ranking":
             found.append(ranking_table(scored))
         elif title == EVERYONE:
