@@ -289,6 +289,26 @@ class Moe:
     """Intermediate width of one expert."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """Layers that come with a model and propose its next tokens: multi-token prediction.
+
+    DeepSeek-V3 technical report, arXiv 2412.19437, 2.2.  One projection makes one hidden vector of
+    ``joined``, layers like the model's last ones follow, and the model's own embedding and LM head
+    serve them.
+    """
+
+    layers: Count
+    """Layers of one pass, each as the model's last: attention in full, experts where it has any."""
+    modules: Count
+    """Passes that have weights of their own; further ones take the last's again."""
+    joined: Count
+    """Vectors that become one: the hidden state and the embedding of the token after it."""
+    acceptance: Mapping[str, Mapping[str, Ratio]] = field(default_factory=dict)
+    """Measured tokens a verification step gives, its own included, by workload and then by how many
+    were drafted: ``"mt-bench" = { "1" = 1.9, "2" = 2.5 }``."""
+
+
 NO_EXPERTS = Moe(experts=0, top_k=0, shared=0, width=0)
 """Of a dense model."""
 
@@ -312,6 +332,8 @@ class Model:
     """Of the layers that keep a KV cache: all but the ``linear`` ones."""
     moe: Moe = NO_EXPERTS
     linear: GatedDelta | None = None
+    draft: Draft | None = None
+    """None: nothing comes with the model that could draft."""
     tied: bool = False
     """Whether embedding and LM head are one matrix."""
     published_parameters: Count

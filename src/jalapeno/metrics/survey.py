@@ -24,7 +24,7 @@ class Survey:
 
     pools: tuple[Totals, ...]
     gaps_ms: Distribution
-    """Gap before every token but first ones (inter-token latency)."""
+    """Gap before the tokens of every decode step of a sequence (inter-token latency)."""
     overlap: int
     """The most picoseconds by which a segment starts before its worker's last one ends."""
     last_end: int
@@ -58,8 +58,8 @@ def survey(journal: Journal) -> Survey:
     late = late_tokens(journal.pauses)
     count(coarse, late)
     paused = exact_dot(late.integers("decoding"), late.elapsed)
-    tokens = together.gap_tokens + int(late.integers("decoding").sum())
-    gaps = _gaps(journal, late, coarse, ratio(together.gaps + paused, tokens))
+    gap_count = together.gap_count + int(late.integers("decoding").sum())
+    gaps = _gaps(journal, late, coarse, ratio(together.gaps + paused, gap_count))
     return Survey(tuple(sums), gaps, overlap, int(last_end.max()), paused)
 
 
