@@ -216,7 +216,13 @@ def check_engine(engine: Engine, where: str) -> None:
 
 
 def check_row(row: Row, where: str) -> None:
-    """Raise :class:`BadFact` where the slots of a row have no known origin."""
+    """Raise :class:`BadFact` where the slots of a row have no known origin, or tokens are drafted
+    without multi-token prediction."""
+    if row.mtp != (row.draft_tokens > 0):
+        raise BadFact(
+            f"{where}: draft_tokens is {row.draft_tokens}, but mtp is {str(row.mtp).lower()}: "
+            "tokens are drafted where multi-token prediction is on, and only there"
+        )
     for role, workers in (("prefill", row.prefill), ("decode", row.decode)):
         kind = workers.slots_kind
         if kind not in SLOTS:

@@ -483,9 +483,11 @@ class Row:
     template_tokens: Count
     """Chat-template tokens added to every prompt."""
     mtp: bool
-    """Multi-token prediction on: drawn as published, not simulated."""
+    """Multi-token prediction on: drawn as published, and no part of fits."""
     prefill: Workers
     decode: Workers
     measured: Mapping[str, float]
     """Published figures by name with unit: tput_per_gpu, mean_tpot_ms ...; empty if none public."""
     source: str
+    draft_tokens: Count = 0
+    """Tokens drafted a step, where multi-token prediction is on."""

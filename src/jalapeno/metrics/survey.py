@@ -31,6 +31,8 @@ class Survey:
     """When the last segment ends, ps; 0 where there is none."""
     paused: int = 0
     """Picoseconds of gaps between tokens that are no steps: sequences had given way."""
+    most_tokens: tuple[int, ...] = ()
+    """Of each pool: answer tokens that a step may give a sequence, at the most."""
 
     @property
     def together(self) -> Totals:
@@ -60,7 +62,8 @@ def survey(journal: Journal) -> Survey:
     paused = exact_dot(late.integers("decoding"), late.elapsed)
     gap_count = together.gap_count + int(late.integers("decoding").sum())
     gaps = _gaps(journal, late, coarse, ratio(together.gaps + paused, gap_count))
-    return Survey(tuple(sums), gaps, overlap, int(last_end.max()), paused)
+    most_tokens = tuple(pool.plan.queries for pool in scenario.pools)
+    return Survey(tuple(sums), gaps, overlap, int(last_end.max()), paused, most_tokens)
 
 
 def _gaps(journal: Journal, late: Batch, coarse: Counts, mean_ps: float) -> Distribution:

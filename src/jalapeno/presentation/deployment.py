@@ -129,6 +129,7 @@ def _pool(
             max_running=int(values.get("running", options.running)),
             max_tokens=int(values.get("tokens", options.tokens)),
             precision=places.precision(site),
+            **speculation(options, places.model),
         ),
         replicas=replicas,
         site=site,
