@@ -30,7 +30,7 @@ def workload(row: Row) -> Traffic:
     )
 
 
-ACCEPTANCE = "tensorrt-llm 1k-2k"
+ACCEPTANCE = "tensorrt-llm-1k-2k"
 """Workload whose measured acceptance stands for that of rows with multi-token prediction, whose own
 is not published."""
 

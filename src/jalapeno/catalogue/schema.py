@@ -407,6 +407,8 @@ class Engine:
     """HBM a chip keeps back for activations, buffers and the runtime."""
     block_tokens: Count
     """Tokens of one KV block."""
+    stream_interval: Count = 1
+    """Steps of a sequence between two chunks that its client is sent."""
     activations: Mapping[str, str]
     """Format in which activations meet weights of a format, by ``"format"`` or, where a chip
     differs, ``"chip/format"``; ``"core"`` and ``"kv"`` are those of attention and of its cache."""

@@ -11,7 +11,8 @@ from operator import add
 import numpy as np
 import polars as pl
 
-from jalapeno.metrics.distribution import Distribution, Integers, exact_dot, ratio
+from jalapeno.metrics.chunks import are_told, chunk_gaps, intervals
+from jalapeno.metrics.distribution import UNDEFINED, Distribution, Integers, exact_dot, ratio
 from jalapeno.metrics.gaps import Counts, count, octaves, token_gaps
 from jalapeno.metrics.segments import Batch, batches, late_tokens
 from jalapeno.metrics.totals import Fleet, Totals, totals
@@ -61,7 +62,10 @@ def survey(journal: Journal) -> Survey:
     count(coarse, late)
     paused = exact_dot(late.integers("decoding"), late.elapsed)
     gap_count = together.gap_count + int(late.integers("decoding").sum())
-    gaps = _gaps(journal, late, coarse, ratio(together.gaps + paused, gap_count))
+    if (intervals(journal) > 1).any():
+        gaps = _chunks(journal)
+    else:
+        gaps = _gaps(journal, late, coarse, ratio(together.gaps + paused, gap_count))
     most_tokens = tuple(pool.plan.queries for pool in scenario.pools)
     return Survey(tuple(sums), gaps, overlap, int(last_end.max()), paused, most_tokens)
 
@@ -72,6 +76,18 @@ def _gaps(journal: Journal, late: Batch, coarse: Counts, mean_ps: float) -> Dist
         yield late
 
     return token_gaps(coarse, mean_ps, again)
+
+
+def _chunks(journal: Journal) -> Distribution:
+    """Gaps between chunks, where not every step's tokens are sent by themselves."""
+    if not are_told(journal):
+        return UNDEFINED
+    coarse, total, number = octaves(), 0, 0
+    for batch in chunk_gaps(journal):
+        count(coarse, batch)
+        total += int(batch.elapsed.sum())
+        number += len(batch.elapsed)
+    return token_gaps(coarse, ratio(total, number), lambda: chunk_gaps(journal))
 
 
 def advance(batch: Batch, last_end: Integers) -> int:
