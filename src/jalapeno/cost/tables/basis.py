@@ -37,8 +37,9 @@ class Answer:
     seconds: float
     basis: Basis
     distance: float
-    """How far from measurements, as a logarithm of shape and load: 0 at one, 0.7 about twice as
-    large or half as large.  Beyond the edge: how far beyond."""
+    """How far from measurements: 0 at one.  The shape counts in lengths of correlation
+    (:mod:`.coordinates`; for a GEMM one is a factor of 55 in n or k), the load in natural
+    logarithms.  Beyond the edge: how far beyond."""
     source: str
 
 

@@ -67,6 +67,11 @@ def coordinates(family_name: str, shapes: pl.DataFrame) -> Array:
     return COORDINATES[family(family_name).name](shapes)
 
 
+DOUBTING = ("moe", "wide_moe")
+"""Families in which a shape that contradicts all others is not believed about others.  Measured:
+experts of 1,024 channels (bf16, H200, TensorRT-LLM 1.3.0rc20) take five times as long from two
+ranks on as the same experts on one."""
+
 REGIMES = ("alone", "grouped", "wide")
 """Decode attention: every head its own KV head; up to 32 heads share one; more."""
 

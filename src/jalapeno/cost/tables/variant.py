@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from jalapeno.cost.tables.coordinates import coordinates, regime
+from jalapeno.cost.tables.coordinates import DOUBTING, coordinates, regime
 from jalapeno.cost.tables.dtypes import Peaks
 from jalapeno.cost.tables.families import TIME, Family
 from jalapeno.cost.tables.kriging import Kriging, krige
@@ -55,8 +55,9 @@ def prepare(family: Family, rows: pl.DataFrame, peaks: Peaks) -> Variant:
     base = roofline_seconds(family, rooflines, rows, peaks)
     left = np.log(rows[TIME].to_numpy() * 1e-6) - np.log(base)
     fields: dict[int, Kriging] = {}
+    doubt = family.name in DOUBTING
     for knots, places, columns in same_places(family, rows, left):
-        fields.update(zip(knots, krige(places, columns), strict=True))
+        fields.update(zip(knots, krige(places, columns, doubt), strict=True))
     return Variant(family, peaks, rows, rooflines, fields)
 
 

@@ -1,0 +1,1 @@
+"""How well the twin predicts what was measured, tier by tier."""
