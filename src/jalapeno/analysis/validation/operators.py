@@ -149,7 +149,7 @@ def across_systems(measured: Sequence[Measured]) -> pl.DataFrame:
         fitted: dict[tuple[str, ...], dict[str, Roofline]] = {}
         rows = []
         for each in measured:
-            used = [s for s in sources[each.system]]
+            used = sources[each.system]
             if not used or any(s is each for s in used):
                 continue
             key = tuple(s.system for s in used)

@@ -2,8 +2,8 @@
 
 Where tables come from: the extra ``[tables]`` (:mod:`.aiconfigurator`), Parquet files of one's own
 (:mod:`.table_file`), Vidur's profiles (:mod:`.vidur`).  What they are asked with:
-:class:`OperatorTable`, whose answers carry their :class:`Basis`, and :func:`grid_for`, which fills a
-:class:`Grid` for the compiled price of a step.
+:class:`OperatorTable`, whose answers carry their :class:`Basis`, and :func:`grid_for`, which fills
+a :class:`Grid` for the compiled price of a step.
 """
 
 from jalapeno.cost.tables.aiconfigurator import CHIPS, choose, installed_root, read, table_files
@@ -11,7 +11,7 @@ from jalapeno.cost.tables.basis import Answer, Basis
 from jalapeno.cost.tables.dtypes import DTYPES, Peaks
 from jalapeno.cost.tables.families import FAMILIES, TIME, Family, family
 from jalapeno.cost.tables.grid import Grid
-from jalapeno.cost.tables.grids import grid_for, prompt_grid
+from jalapeno.cost.tables.grids import fastest_grid, grid_for, prompt_grid
 from jalapeno.cost.tables.operator_table import OperatorTable
 from jalapeno.cost.tables.table_file import Origin, Table, checked, read_table, write_table
 
@@ -31,6 +31,7 @@ __all__ = [
     "checked",
     "choose",
     "family",
+    "fastest_grid",
     "grid_for",
     "installed_root",
     "prompt_grid",

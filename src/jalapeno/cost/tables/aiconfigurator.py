@@ -17,6 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from jalapeno.cost.tables.aiconfigurator_columns import SHAPES, translated
+from jalapeno.cost.tables.families import TIME, family
 from jalapeno.cost.tables.table_file import Origin, Table, checked
 from jalapeno.errors import BadTable, MissingExtra, instead
 
@@ -132,8 +133,7 @@ def read(file: TableFile) -> Table:
         rows = translated(shape, pl.scan_parquet(file.path)).collect()
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadTable(f"{file.path}: not a table {file.table!r}: {error}") from error
-    key = [name for name in rows.columns if name != "time_us"]
-    unique = rows.group_by(key).agg(pl.col("time_us").median())
+    unique = rows.group_by(family(shape.family).key).agg(pl.col(TIME).median())
     twice = len(rows) - len(unique)
     source = f"{DISTRIBUTION}, Apache-2.0, table {file.table}"
     if twice:

@@ -35,6 +35,7 @@ class Dtype:
 
 DTYPES: Mapping[str, Dtype] = {
     "bf16": Dtype("bf16", "bf16", "16x16", False),
+    "fp16": Dtype("bf16", "bf16", "16x16", False),
     "fp8": Dtype("fp8", "fp8", "8x8", True),
     "fp8_block": Dtype("fp8_block", "fp8", "8x8", True),
     "nvfp4": Dtype("nvfp4", "nvfp4", "4x4", True),
@@ -42,9 +43,9 @@ DTYPES: Mapping[str, Dtype] = {
     "w4a8_mxfp4_mxfp8": Dtype("mxfp4", "mxfp8", "8x4", True),
     "int4_wo": Dtype("int4", "bf16", "16x16", False),
 }
-"""Name in a table -> what it means.  ``fp8``: one scale a tensor, found at run time; ``fp8_block``:
-scales of 128 x 128 weights and of 1 x 128 activations (DeepGEMM); ``wXaY``: weights of X bits,
-activations of Y."""
+"""Name in a table -> what it means.  ``fp16`` is as wide and as fast as bf16.  ``fp8``: one scale a
+tensor, found at run time; ``fp8_block``: scales of 128 x 128 weights and of 1 x 128 activations
+(DeepGEMM); ``wXaY``: weights of X bits, activations of Y."""
 
 ELEMENT_BYTES: Mapping[str, float] = {"bf16": 2.0, "fp16": 2.0, "fp8": 1.0, "int8": 1.0}
 """Bytes an element of a KV cache or of a message."""

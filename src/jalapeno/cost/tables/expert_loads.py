@@ -55,7 +55,7 @@ def busiest(
         mine = max(slots / ranks, 1.0)
         touched = min(float(local), np.ceil(mine))
         return mine, touched, touched * float(np.ceil(mine / touched / BLOCK))
-    loads = np.minimum(_popularity(exponent, tokens, experts) * slots, tokens)
+    loads = _loads(_popularity(exponent, tokens, experts), tokens, slots)
     drawn = []
     for seed in range(PERMUTATIONS if ranks > 1 else 1):
         seats = np.random.default_rng((seed, experts)).permutation(loads).reshape(ranks, local)
@@ -64,6 +64,16 @@ def busiest(
         drawn.append((mine.sum(), hit.sum(), (hit * np.maximum(1.0, mine / BLOCK + 0.5)).sum()))
     slots_, touched_, blocks = np.mean(drawn, axis=0)
     return float(slots_), float(touched_), float(blocks)
+
+
+def _loads(shares: Array, tokens: int, slots: int) -> Array:
+    """Slots of each expert, as popular as its share, but a token chooses an expert once."""
+    loads = shares * slots
+    while loads.max() > tokens * (1.0 + 1e-9):
+        full = loads >= tokens
+        rest = shares * (slots - tokens * full.sum()) / shares[~full].sum()
+        loads = np.where(full, float(tokens), rest)
+    return loads
 
 
 def _popularity(exponent: float, tokens: int, experts: int) -> Array:

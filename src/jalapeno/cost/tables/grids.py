@@ -58,6 +58,35 @@ def grid_for(
     return Grid(tuple(axes), monotone(seconds), kind, table.source)
 
 
+def fastest_grid(table: OperatorTable, shape: Mapping[str, str | int]) -> Grid:
+    """:func:`grid_for` of the fastest kernel at each knot, of all that were measured.
+
+    *shape* says everything but ``kernel``.  Engines choose between kernels, by a tuner or by a
+    rule on the load; the least is what a tuner finds.  Raises ``BadTable`` where none was measured.
+    """
+    variants = table.variants()
+    words = [name for name in table.family.variant if name != "kernel"]
+    fits = variants.filter(*(pl.col(name) == shape.get(name) for name in words))
+    if not len(fits):
+        table.variant({**shape, "kernel": "any"})  # raises, and says what there is
+    grids = [grid_for(table, {**shape, "kernel": name}) for name in fits["kernel"].to_list()]
+    axes = grids[0].axes
+    if any(
+        not np.array_equal(mine, first)
+        for each in grids
+        for mine, first in zip(each.axes, axes, strict=True)
+    ):
+        knots = {
+            name: sorted({float(x) for each in grids for x in each.axes[at]})
+            for at, name in enumerate(table.family.axes)
+        }
+        grids = [
+            grid_for(table, {**shape, "kernel": name}, knots) for name in fits["kernel"].to_list()
+        ]
+    seconds = np.min([each.seconds for each in grids], axis=0)
+    return Grid(grids[0].axes, seconds, max(each.kind for each in grids), table.source)
+
+
 def prompt_grid(
     table: OperatorTable,
     shape: Mapping[str, str | int],

@@ -283,7 +283,9 @@ def moe(shapes: pl.DataFrame, peaks: Peaks) -> Work:
 def collective(shapes: pl.DataFrame, peaks: Peaks) -> Work:
     """A ring's share of each chip's port, sizes as nccl-tests has them; a phase a chip."""
     chips = _column(shapes, "chips")
-    share = _mapped(shapes, "operation", lambda name: 2.0 if name == "all_reduce" else 1.0)
+    # an all-reduce is a scatter and a gather; what is sent from one chip to another goes whole
+    twice = ("all_reduce", "send_recv")
+    share = _mapped(shapes, "operation", lambda name: 2.0 if name in twice else 1.0)
     size = _column(shapes, "message_bytes") * share * (chips - 1.0) / chips
     return _wire(size, peaks, chips)
 
