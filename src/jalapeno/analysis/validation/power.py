@@ -214,7 +214,8 @@ def finding(frame: pl.DataFrame, excluded: pl.DataFrame) -> Finding:
         f"What binds is the energy of work: static {cause.static_watts:.0f} W (the entry says "
         f"{given:.0f} W) and {cause.factor:.1f} times the dynamic energies would leave "
         f"{100 * cause.fitted:.1f} % on these rows, and {100 * cause.held_out:.1f} % on "
-        "deployments that they were not fitted to. A diagnosis: the verdict is on the entries as they ship.",
+        "deployments that they were not fitted to. A diagnosis: the verdict is on the entries "
+        "as they ship.",
     ]
     verdict = Verdict(
         tier=NAME,
