@@ -37,6 +37,7 @@ bench: setup ## how fast the twin is
 	$(BIN)/python -m benchmarks --docs docs/speed.md
 
 docs: setup ## regenerate the tables in docs/
+	$(BIN)/jalapeno audit --docs docs/audit.md
 	$(BIN)/jalapeno validate --docs docs/validation.md
 
 fix: setup ## format, and repair what can be repaired

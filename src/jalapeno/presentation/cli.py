@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from jalapeno.errors import JalapenoError
+from jalapeno.presentation.audit.command import audit_command
 from jalapeno.presentation.compare_command import compare_command
 from jalapeno.presentation.explain_command import explain_command
 from jalapeno.presentation.files import unwritable
@@ -76,6 +77,7 @@ app.command("fit", epilog="Example: jalapeno fit --most 3")(fit_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command
 )
+app.command("audit", epilog="Example: jalapeno audit deepseek-r1 --out audit.png")(audit_command)
 app.command("validate", epilog="Example: jalapeno validate --tier T2 --protocol curves")(
     validate_command
 )
