@@ -47,6 +47,24 @@ class Problem:
         return np.log([constant.start for constant in self.constants])
 
     @property
+    def begin(self) -> Floats:
+        """Logarithms of what the engine entry says, where it is within bounds; else the starts.
+
+        A fit begins there; priors stay where they are.
+        """
+        found = []
+        for constant in self.constants:
+            table = getattr(self.engine, constant.table) if constant.table else {}
+            own = (
+                table.get(constant.key, 1.0)
+                if constant.table
+                else getattr(self.engine, constant.path)
+            )
+            within = constant.low <= own <= constant.high
+            found.append(own if within else constant.start)
+        return np.log(found)
+
+    @property
     def bounds(self) -> tuple[Floats, Floats]:
         """Logarithms of the bounds."""
         return (
