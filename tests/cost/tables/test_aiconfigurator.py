@@ -174,6 +174,23 @@ def test_the_new_token_counts_among_those_that_decode_reads(tmp_path: Path) -> N
     assert rows["dtype"].to_list() == ["bf16"]
 
 
+def test_prompts_with_a_cached_prefix_are_left_out_and_counted(tmp_path: Path) -> None:
+    columns: dict[str, list[Any]] = {
+        "kernel_source": ["a"] * 3,
+        "mla_dtype": ["bfloat16"] * 3,
+        "kv_cache_dtype": ["fp8"] * 3,
+        "num_heads": [16] * 3,
+        "batch_size": [4] * 3,
+        "isl": [128] * 3,
+        "step": [0, 1024, 2048],
+        "latency": [0.01, 0.02, 0.03],
+    }
+    put(tmp_path, "mine/context_mla__a_1.parquet", columns)
+    table = read(table_files(tmp_path)[0])
+    assert table.rows["time_us"].to_list() == [10.0]
+    assert table.origin.source.endswith("2 rows of prompts with a cached prefix left out")
+
+
 def test_dispatch_and_combine_become_rows_and_notices_are_added(tmp_path: Path) -> None:
     columns: dict[str, list[Any]] = {
         "kernel_source": ["deepep"],

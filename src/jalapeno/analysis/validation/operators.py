@@ -7,7 +7,7 @@ Three protocols, on measured tables of several systems:
   attention: one (heads, KV heads); experts: one (hidden, intermediate, experts)).  No other
   system's table is used, so a site held out is held out on all systems.  Exact, without refits
   (:func:`~jalapeno.cost.tables.kriging.left_out`); only the few constants of the roofline, fitted
-  to every n-th row, have seen it.
+  to some of all rows, have seen it.
 * *load held out* (:func:`between_loads`): at each measured site every load but the first and the
   last is predicted from the two beside it, as a table does: on the line between them, or by the
   roofline scaled at both where times bend.
@@ -33,6 +33,7 @@ from jalapeno.cost.tables.dtypes import Peaks
 from jalapeno.cost.tables.families import TIME, Family
 from jalapeno.cost.tables.kriging import left_out
 from jalapeno.cost.tables.roofline import Roofline
+from jalapeno.cost.tables.sample import spread
 from jalapeno.cost.tables.shipped import GENERATIONS, class_names, fit_classes
 from jalapeno.cost.tables.table_file import Table
 from jalapeno.cost.tables.variant import calibrate, roofline_seconds, same_places
@@ -61,7 +62,7 @@ DTYPES: Mapping[str, tuple[str, ...]] = {
 """Family -> the columns that a score is split by."""
 
 SCORED_ROWS = 6000
-"""Rows a system and class that rooflines are scored on: every n-th."""
+"""Rows a system and class that rooflines are scored on."""
 
 COLUMNS = ("protocol", "family", "dtype", "regime", "system")
 
@@ -215,7 +216,7 @@ def _predicted(measured: Measured, rooflines: Mapping[str, Roofline]) -> pl.Data
     for name, roofline in rooflines.items():
         rows = measured.table.rows.filter(names == name)
         if len(rows):
-            rows = rows.gather_every(max(1, len(rows) // SCORED_ROWS))
+            rows = spread(rows, SCORED_ROWS)
             seconds = roofline.seconds(work(family.name, rows, measured.peaks))
             errors = seconds / (rows[TIME].to_numpy() * 1e-6) - 1.0
             parts.append(_rows(family, measured.system, rows, errors))
