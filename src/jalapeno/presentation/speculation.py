@@ -19,7 +19,9 @@ def speculation(options: DeploymentOptions, model: Model) -> dict[str, Any]:
     if not options.draft and options.accept is None:
         return {}
     if not options.draft:
-        raise UsageError(f"--accept {options.accept} without --draft: say how many tokens are drafted")
+        raise UsageError(
+            f"--accept {options.accept} without --draft: say how many tokens are drafted"
+        )
     if options.accept is None:
         raise UsageError(
             f"--draft {options.draft} without --accept: what is accepted depends on the workload, "
