@@ -145,9 +145,7 @@ def test_a_model_that_comes_without_draft_layers_cannot_speculate() -> None:
     world: World = ("kimi-k2.5", "jalapeno-rack", 8, 2, 1)
     plan = plan_with(world, 2)
     system, engine = catalogue.system(world[1]), catalogue.engine("jalapeno-engine")
-    with pytest.raises(
-        BadPlan, match=r"nothing comes with kimi-k2.5 that could draft: let it be 0"
-    ):
+    with pytest.raises(BadPlan, match=r"nothing comes with kimi-k2.5 that could draft: let it be 0"):
         compile_price(catalogue.model("kimi-k2.5"), plan, system, engine)
 
 
