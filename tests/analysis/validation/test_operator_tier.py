@@ -1,84 +1,80 @@
-"""Tier T1: judged by its targets, and silent about what is not installed."""
+"""T1: pooled scores are judged, and where there is no table that is said."""
 
 from __future__ import annotations
 
-import importlib.util
+import math
+from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from jalapeno.analysis.validation import operator_tier
-from jalapeno.analysis.validation.operator_tier import SITE_MOST, SYSTEM_MOST, TIER, finding, scored
-from jalapeno.analysis.validation.operators import TABLES, scores
-from jalapeno.analysis.validation.tiers import Data
-from jalapeno.cost.tables import table_files
-from tests.cost.tables.worlds import OPS, needs_ops
-
-DATA = Data(rows=pl.DataFrame(), excluded=pl.DataFrame(), source="none")
+from jalapeno.analysis.validation.operator_tier import SITES, SYSTEMS, TARGETS, run, verdicts
+from jalapeno.errors import BadTable, MissingExtra
+from tests.analysis.validation.test_framed import data
 
 
-def errors(family: str, *values: float) -> pl.DataFrame:
-    count = len(values)
-    return pl.DataFrame(
+def scored(percent: float) -> pl.DataFrame:
+    """Scores of every family under both protocols, pooled and of one system."""
+    families = sorted({family for _, family, _, _ in TARGETS})
+    lines = [
         {
-            "family": [family] * count,
-            "dtype": ["fp8"] * count,
-            "regime": ["to 64 rows"] * count,
-            "system": ["gb300"] * count,
-            "error": values,
+            "protocol": protocol,
+            "family": family,
+            "dtype": "all",
+            "regime": "all",
+            "system": system,
+            "n": 100,
+            "median_ape_percent": percent if system == "all" else 99.0,
+            "mean_ape_percent": 2.0 * percent if system == "all" else 99.0,
+            "p90_ape_percent": 5.0 * percent,
+            "bias_percent": 0.0,
         }
-    )
+        for protocol in (SITES, SYSTEMS)
+        for family in families
+        for system in ("all", "h200_sxm")
+    ]
+    return pl.DataFrame(lines)
 
 
-def test_sites_are_judged_by_their_median_and_systems_by_their_mean() -> None:
-    frame = pl.concat(
-        [
-            scores("site held out", [errors("gemm", 0.01, -0.03, 0.9)]),
-            scores("load held out", [errors("gemm", 0.9)]),
-            scores("system left out", [errors("gemm", 0.01, 0.02, 0.9)]),
-        ]
-    )
-    found = finding(frame)
-    site, system = found.verdicts
-    assert site.measure == "gemm, site held out: median error"
-    assert (site.target, site.points, site.met) == (0.04, 3, True)
-    assert site.reached == pytest.approx(0.03)
-    assert system.measure == "gemm, system left out: mean error"
-    assert system.reached == pytest.approx(0.31)
-    assert not system.met
-    assert set(found.tables["By dtype"]["dtype"]) == {"fp8"}
-    assert set(found.tables["By system"]["system"]) == {"gb300"}
+def test_pooled_scores_are_judged_in_shares() -> None:
+    found = verdicts(scored(5.0))
+    assert [round(verdict.reached, 6) for verdict in found] == [0.05] * 4 + [0.1] * 4
+    assert [verdict.met for verdict in found] == [False, False, False, True, True, True, True, True]
+    assert {verdict.points for verdict in found} == {100}
 
 
-def test_every_scored_family_has_its_targets() -> None:
-    assert set(SITE_MOST) == set(SYSTEM_MOST) == set(TABLES)
+def test_a_family_that_nobody_measured_is_a_miss() -> None:
+    found = verdicts(scored(1.0).filter(pl.col("family") != "moe"))
+    silent = [verdict for verdict in found if math.isnan(verdict.reached)]
+    assert [verdict.measure.split(",")[0] for verdict in silent] == ["moe", "moe"]
+    assert not any(verdict.met for verdict in silent)
 
 
-def test_without_the_extra_nothing_is_judged_and_the_extra_is_named(
-    monkeypatch: pytest.MonkeyPatch,
+def test_no_tables_are_said_and_nothing_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(root: Path | None) -> None:
+        raise MissingExtra("the measured tables need a package")
+
+    monkeypatch.setattr(operator_tier, "table_files", missing)
+    found = run(data())
+    assert found.verdicts == ()
+    assert found.notes == ("Not run: the measured tables need a package.",)
+
+
+def test_the_folder_that_is_named_is_looked_into(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    found = TIER.run(DATA)
-    assert not found.verdicts
-    assert "jalapeno-twin[tables]" in found.notes[0]
+    seen: list[Path | None] = []
+    monkeypatch.setattr(operator_tier, "validate_operators", lambda files: scored(1.0))
+    monkeypatch.setattr(operator_tier, "table_files", seen.append)
+    found = run(replace(data(), tables=tmp_path))
+    assert seen == [tmp_path]
+    assert all(verdict.met for verdict in found.verdicts)
+    assert tmp_path.name in found.notes[0]
+    assert set(found.tables["by system"]["system"]) == {"all", "h200_sxm"}
 
 
-@needs_ops
-def test_two_measured_systems_meet_the_targets_of_products(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(operator_tier, "TABLES", ("gemm",))
-    files = [each for each in table_files(OPS) if each.system in ("h200_sxm", "h100_sxm")]
-    some = [each for each in files if each.version == "1.3.0rc20"]
-    seen: list[int] = []
-    data = Data(
-        rows=pl.DataFrame(),
-        excluded=pl.DataFrame(),
-        source="none",
-        on_progress=lambda stage, done, total: seen.append(done),
-    )
-    found = scored(some, data)
-    assert seen == [0, 1]
-    missed = [(each.measure, each.reached) for each in found.verdicts if not each.met]
-    assert not missed
-    assert len(found.verdicts) == 4
+def test_a_folder_that_is_not_there_is_refused() -> None:
+    with pytest.raises(BadTable, match="no such folder"):
+        run(replace(data(), tables=Path("nowhere")))
