@@ -202,4 +202,11 @@ def split(
     rate = max(low / (steps * lasts), 1e-12)
     busy_workers = min(workers, max(1.0, low))
     watts = rate * prompt_joules / len(front.rows) + busy_workers * step_joules / lasts
-    return rate, lasts / back.yielded, max(0.0, flight - low) / rate, watts, low, rate * service / servers
+    return (
+        rate,
+        lasts / back.yielded,
+        max(0.0, flight - low) / rate,
+        watts,
+        low,
+        rate * service / servers,
+    )
