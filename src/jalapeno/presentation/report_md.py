@@ -52,8 +52,9 @@ is Jalapeño's throughput over the reference's, or the reference's time over Jal
 
 MTP_WORDS = f"""\
 No constant was fitted to these rows. How many drafted tokens were accepted in them is not \
-published; the twin takes what NVIDIA measured of the same model and draft layer on another workload \
-(`{ACCEPTANCE}` of `jalapeno show deepseek-r1 --shelf models`), so an error is of that, too.
+published; the twin takes what NVIDIA measured of the same model and draft layer on another \
+workload (`{ACCEPTANCE}` of `jalapeno show deepseek-r1 --shelf models`), so an error is of that, \
+too.
 """
 
 
