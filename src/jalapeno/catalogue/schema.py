@@ -415,8 +415,13 @@ class Engine:
     formats: Mapping[str, str] = field(default_factory=dict)
     """What is served otherwise than in the model's own formats: ``"model/class" = "format"``,
     ``"*/class"`` for all models."""
+    experts_share: Ratio = 1.0
+    """What grouped GEMMs of routed experts achieve of ``matrix_efficiency``."""
     maturity: Mapping[str, Ratio] = field(default_factory=dict)
-    """Factor on matrix efficiency by model: kernels not yet tuned."""
+    """Factors on matrix efficiency by ``"model"``, ``"chip"`` or ``"chip/model"``, multiplied:
+    how well its kernels are tuned there."""
+    issue_scale: Mapping[str, Ratio] = field(default_factory=dict)
+    """Factors on all ``issue_*`` costs by the same keys: how much is fused and launched ahead."""
     facts: Facts = field(default_factory=dict, compare=False)
 
 

@@ -51,7 +51,8 @@ def _routed(low: Lowering) -> Operator:
     engine, matrix = low.rates.engine, low.rates.system.chip.matrix
     width = moe.width // (plan.tp * plan.dp // plan.ep)
     held = moe.experts + plan.redundant
-    rate, joules = low.rates.matrix(prec.experts_act, prec.experts, engine.matrix_efficiency)
+    achieved = engine.matrix_efficiency * engine.experts_share
+    rate, joules = low.rates.matrix(prec.experts_act, prec.experts, achieved)
     across = math.ceil(2 * width / matrix.tile_columns) + math.ceil(
         model.hidden / matrix.tile_columns
     )

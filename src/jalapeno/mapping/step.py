@@ -75,15 +75,15 @@ def compile_price(model: Model, plan: Plan, system: System, engine: Engine) -> S
     layers, later = model.layers + drafts, drafts * max(0, plan.draft_tokens - 1)
     scalars = {
         "chips_rank": float(plan.tp),
-        "layers_rest": layers * engine.issue_layer_rest,
-        "layers_load": layers * engine.issue_layer_load,
+        "layers_rest": layers * rates.engine.issue_layer_rest,
+        "layers_load": layers * rates.engine.issue_layer_load,
         "host_step": engine.host_step,
         "host_sequence": engine.host_sequence,
         "static": power.static,
         "cap": power.cap,
         "apart": float(plan.pp > 1),
-        "drafts_rest": later * engine.issue_layer_rest,
-        "drafts_load": later * engine.issue_layer_load,
+        "drafts_rest": later * rates.engine.issue_layer_rest,
+        "drafts_load": later * rates.engine.issue_layer_load,
     }
     arrays = StepArrays(
         np.array([item.operator.line() for item in placed]),
