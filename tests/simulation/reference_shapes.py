@@ -187,7 +187,11 @@ class Pool:
     def each(self) -> Fraction:
         """Mean tokens that a step gives a decoding sequence."""
         plan = self.described.plan
-        return Fraction(round(plan.acceptance_length * 2**16), 2**16) if plan.draft_tokens else Fraction(1)
+        return (
+            Fraction(round(plan.acceptance_length * 2**16), 2**16)
+            if plan.draft_tokens
+            else Fraction(1)
+        )
 
     def to_be_seated(self, request: Request) -> int:
         """Blocks that must be free for *request* to be admitted."""
