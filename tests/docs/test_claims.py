@@ -14,7 +14,7 @@ from jalapeno.catalogue import CLASSES, FORMATS, SHELVES, Engine, Kind
 from jalapeno.cost import PARTS
 from jalapeno.errors import JalapenoError, UsageError
 from jalapeno.mapping import Plan
-from jalapeno.mapping.pricing import FOREVER
+from jalapeno.mapping.outputs import FOREVER
 from jalapeno.metrics import Report
 from jalapeno.presentation.cli import INTERRUPTED, TERMINATED
 from jalapeno.presentation.runs import RUN_FILES

@@ -12,7 +12,7 @@ from jalapeno.cost.operator import ALL_REDUCE
 from jalapeno.mapping import OUTPUTS, Plan, StepPrice
 from jalapeno.mapping.batch import DECODE, TOKENS, Rows
 from jalapeno.mapping.lower import WORKER, Placed, lower
-from jalapeno.mapping.pricing import Array
+from jalapeno.mapping.outputs import Array
 from jalapeno.mapping.rates import Rates
 
 

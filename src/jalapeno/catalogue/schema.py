@@ -393,6 +393,10 @@ class Engine:
     ``"*/class"`` for all models."""
     maturity: Mapping[str, Ratio] = field(default_factory=dict)
     """Factor on matrix efficiency by model: kernels not yet tuned."""
+    tables: Mapping[str, str] = field(default_factory=dict)
+    """Measured tables that say what operators take, by ``"chip/model/tpN"``: where they are and
+    which ones are meant, ``"place#sha256=digest"``.  An engine that has tables prices nothing that
+    it has none for."""
     facts: Facts = field(default_factory=dict, compare=False)
 
 

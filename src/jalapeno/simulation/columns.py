@@ -282,8 +282,10 @@ S_GROWTHS = S_PARTS + len(PARTS)
 SEGMENT_FLOATS = (
     *(f"{name}_busy_first" for name in RESOURCES),
     "joules_first",
+    "measured_first",  # seconds of the step that a table of measurements says
     *(f"{name}_busy_growth" for name in RESOURCES),
     "joules_growth",
+    "measured_growth",
 )
 
 PAUSE_TABLE = ("request", "gap", "instead")

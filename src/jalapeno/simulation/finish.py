@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jalapeno.cost import PARTS
 from jalapeno.jit import compiled
-from jalapeno.mapping.pricing import BUSY, N_OUTPUTS
+from jalapeno.mapping.outputs import BUSY, N_OUTPUTS
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.blocks import blocks_in_use, growth, preempts
 from jalapeno.simulation.clock import elapsed

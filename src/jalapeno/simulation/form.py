@@ -5,7 +5,8 @@ from __future__ import annotations
 from jalapeno.cost import PARTS
 from jalapeno.jit import compiled
 from jalapeno.mapping import batch
-from jalapeno.mapping.pricing import N_OUTPUTS, price_rows
+from jalapeno.mapping.outputs import N_OUTPUTS
+from jalapeno.mapping.pricing import price_rows
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.clock import beyond, elapsed, round_picoseconds
 from jalapeno.simulation.decode import next_knot
