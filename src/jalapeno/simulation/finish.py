@@ -29,7 +29,9 @@ def end_step(state: State, worker: int) -> None:
     steps, prefill = workers[worker, c.W_STEPS], workers[worker, c.W_PREFILL]
     if preempts(seats, pool):
         for rank in ranks:
-            seats.ranks[rank, c.R_FREE] -= growth(seats, rank, steps)
+            grown = growth(seats, rank, steps)
+            seats.ranks[rank, c.R_FREE] -= grown
+            seats.ranks[rank, c.R_TAKEN] += grown
     keep_books(seats, worker, state.parts[worker])
     write_segment(state, worker, blocks_in_use(seats, worker))
     spent = elapsed(workers[worker, c.W_SECONDS], workers[worker, c.W_GROWTH], steps) - elapsed(

@@ -38,9 +38,12 @@ class Trace:
     """Tokens."""
     outputs: Integers = field(compare=False, repr=False)
     """Tokens."""
+    cached: Integers = field(compare=False, repr=False)
+    """Tokens of each prompt that are in the cache when it comes; none where the file has no such
+    column."""
 
     def __post_init__(self) -> None:
-        for column in (self.times, self.prompts, self.outputs):
+        for column in (self.times, self.prompts, self.outputs, self.cached):
             column.setflags(write=False)
 
     def __len__(self) -> int:
@@ -95,6 +98,7 @@ def _trace(data: bytes, name: str, path: Path | None, where: str) -> Trace:
         times=columns.times,
         prompts=columns.prompts,
         outputs=columns.outputs,
+        cached=columns.cached,
     )
 
 
