@@ -234,5 +234,5 @@ def test_spreading_the_sequences_evenly_is_never_slower(world: World) -> None:
     assert seconds_of(price.price(even)[0]) < seconds_of(price.price(heaped)[0])
 
 
-def test_outputs_are_the_parts_then_the_resources_then_the_joules() -> None:
-    assert (*PARTS, *RESOURCES, "joules") == OUTPUTS
+def test_outputs_are_the_parts_then_the_resources_then_joules_and_what_tables_say() -> None:
+    assert (*PARTS, *RESOURCES, "joules", "measured") == OUTPUTS

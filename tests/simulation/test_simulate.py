@@ -108,8 +108,16 @@ def test_a_journal_has_a_row_a_request_in_the_order_they_were_sent() -> None:
 
 def test_a_journal_hides_what_only_the_loop_needs() -> None:
     columns = simulate(small()).requests.columns
-    assert not {"left", "chunk", "made", "paused", "next"} & set(columns)
-    assert set(columns) == set(c.REQUEST) - {"left", "chunk", "made", "paused", "next"}
+    assert not {"left", "chunk", "made", "paused", "next", "kept", "mark"} & set(columns)
+    assert set(columns) == set(c.REQUEST) - {
+        "left",
+        "chunk",
+        "made",
+        "paused",
+        "next",
+        "kept",
+        "mark",
+    }
 
 
 def test_segments_have_a_column_for_every_part_and_resource() -> None:

@@ -158,7 +158,7 @@ def number_of(arrays: StepArrays, place: Places, axis: int, count: float) -> flo
         if op[FAMILY] == EXPERTS:
             if axis == ACTIVE_EXPERTS:
                 return touched_experts(op[N_EXPERTS], op[SHARE], count)
-            return count / op[RANKS]
+            return float(count / op[RANKS])
     return count
 
 

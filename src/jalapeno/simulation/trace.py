@@ -88,6 +88,11 @@ def find_trace(name: str) -> Trace:
     return read_trace(name)
 
 
+def trace_in(text: bytes, name: str) -> Trace:
+    """The trace in *text*, CSV or JSONL, that no file holds: a scenario file cannot keep it."""
+    return _trace(text, name, None, name)
+
+
 def _trace(data: bytes, name: str, path: Path | None, where: str) -> Trace:
     text = _unpacked(data, where)
     columns: Columns = trace_columns(text, where)

@@ -86,7 +86,7 @@ def _frame(name: str, content: bytes, place: str) -> pl.DataFrame:
         text = gzip.decompress(content) if name.endswith(".gz") else content
         frame = pl.read_csv(text)
         keys = [key for key in frame.columns if key != "time_us"]
-        whole = frame.select(pl.col("time_us").cast(pl.Float64), *(pl.col(key) for key in keys))
+        whole = frame.select(*(pl.col(key) for key in keys), pl.col("time_us").cast(pl.Float64))
     except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError) as error:
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise BadFact(f"{where}: not a CSV of a profile: {said}") from error
@@ -114,8 +114,7 @@ def _lines(
         rows = frame.filter(pl.col("layer").is_in([part for part in parts if part in layers]))
         if not len(rows):
             continue
-        counts = rows.group_by(count).len().sort(count)
-        if counts["len"].n_unique() > 1:
+        if (rows.group_by(count).len()["len"] != rows["layer"].n_unique()).any():
             raise BadFact(f"{where}: {name}: its parts are measured at different {count}")
         sums = rows.group_by(count).agg(pl.col("time_us").sum()).sort(count)
         seconds = sums["time_us"].to_numpy() * MICROSECOND

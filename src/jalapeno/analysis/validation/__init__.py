@@ -1,0 +1,1 @@
+"""How good predictions are: measured and simulated side by side."""
