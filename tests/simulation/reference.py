@@ -95,7 +95,8 @@ class Reference(WaitingRoom):
                     request.held += more
                     rank.free -= more
                     del rank.queue[:more]
-                assert rank.free == len(rank.queue) >= 0
+                assert rank.free >= 0
+                assert rank.free == len(rank.queue) or not worker.pool.described.prefix_caching
 
     def take_seats(self, worker: Worker) -> None:
         left = [self.sit_down(worker, rank) for rank in worker.ranks]

@@ -65,7 +65,7 @@ class WaitingRoom:
                 len(self.seats) + each,
                 pool.price.room.blocks,
                 room,
-                [NOBODYS] * pool.price.room.blocks,
+                [NOBODYS] * pool.price.room.blocks if pool.described.prefix_caching else [],
             )
             for each in range(pool.described.plan.ranks)
         ]
@@ -204,7 +204,8 @@ class WaitingRoom:
     def give_up(self, rank: Rank, request: Request) -> None:
         rank.running -= 1
         rank.free += request.held
-        rank.queue += [self.label(request, block) for block in reversed(range(request.held))]
+        if self.seats[rank.number][0].pool.described.prefix_caching:
+            rank.queue += [self.label(request, block) for block in reversed(range(request.held))]
         request.held = 0
 
     def label(self, request: Request, block: int) -> tuple[int, int, int]:
@@ -252,9 +253,10 @@ class WaitingRoom:
             rank.host += worker.pool.copying(request)
         else:
             request.times["moved"] = self.now
-            _, source = self.seats[request.rank]
+            sender, source = self.seats[request.rank]
             source.free += request.blocks
-            source.queue += [NOBODYS] * request.blocks
+            if sender.pool.described.prefix_caching:
+                source.queue += [NOBODYS] * request.blocks
             self.dispatch(self.first)
 
     def stage_of(self, worker: Worker) -> Stage:

@@ -134,8 +134,8 @@ class Rank:
     host: int
     """What the host still takes, in ps of copying."""
     queue: list[tuple[int, int, int]] = field(default_factory=list)
-    """Free blocks, longest free first: whose the content is, since which time he gave way, and
-    which of his blocks it was."""
+    """Free blocks where they keep their content, longest free first: whose the content is, since
+    which time he gave way, and which of his blocks it was."""
     running: int = 0
     busy: dict[str, int] = field(default_factory=lambda: dict.fromkeys(PORTS, 0))
     """Until when each port is."""

@@ -174,7 +174,7 @@ def test_who_comes_back_finds_what_others_did_not_take() -> None:
         pools=pools,
         traffic=closed(2, 2, 150, 150, ratio=1.0),
         block_tokens=4,
-        blocks=80,
+        blocks=140,
         preemption=Preemption.RECOMPUTE,
         overrides=NO_WINDOWS,
     )

@@ -201,14 +201,22 @@ def fit_host_step(run: VllmRun) -> float:
 
 def series_correlation(run: VllmRun, host_step: float | None = None) -> dict[str, float]:
     """Correlation of running and of waiting requests over time, second by second, between *run* and
-    its replay; NaN where one does not change."""
-    requests = replayed(simulate(scenario_of_run(run, host_step)))
+    its replay; NaN where one does not change.
+
+    Running are those that decode in the step at that time, and whose prompts are in it.
+    """
+    journal = simulate(scenario_of_run(run, host_step))
+    requests, steps = replayed(journal), journal.segment_table().sort("start")
     times = run.series["t"].to_numpy()
-    queued, seated, done = (
-        np.sort(requests[name].to_numpy()) for name in ("queued_s", "scheduled_s", "last_s")
+    queued, done = (np.sort(requests[name].to_numpy()) for name in ("queued_s", "last_s"))
+    come, gone = (np.searchsorted(each, times, "right") for each in (queued, done))
+    prompts = pl.max_horizontal(pl.col("sampled") - pl.col("decoding"), pl.lit(1))
+    at = np.searchsorted(steps["start"].to_numpy() / SECOND, times, "right") - 1
+    seated = steps.select(
+        pl.col("decoding") + pl.when(pl.col("prefill") > 0).then(prompts).otherwise(0)
     )
-    come, sat, gone = (np.searchsorted(each, times, "right") for each in (queued, seated, done))
-    found = {"running": sat - gone, "waiting": come - sat}
+    running = np.minimum(seated.to_series().to_numpy()[np.maximum(at, 0)], come - gone)
+    found = {"running": running, "waiting": come - gone - running}
     return {name: _correlation(run.series[name].to_numpy(), found[name]) for name in SERIES}
 
 
