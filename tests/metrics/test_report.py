@@ -114,7 +114,7 @@ WITHOUT_UNITS = {
     # counts, shares and words
     *("requests", "requests_done", "chips", "layout", "load", "digest", "kind", "price_kind"),
     *("running", "matrix", "vector", "memory", "link", "mean_batch"),
-    *("mean_kv_share", "peak_kv_share"),
+    *("mean_kv_share", "peak_kv_share", "measured"),
 }
 
 

@@ -32,6 +32,8 @@ class Totals:
     vector: float = 0.0
     memory: float = 0.0
     link: float = 0.0
+    measured: float = 0.0
+    """Chip-seconds of steps that tables of measurements said."""
     joules: float = 0.0
     gaps: int = 0
     """Picoseconds of the gaps before all tokens but first ones."""
@@ -77,6 +79,7 @@ def totals(batch: Batch, fleet: Fleet) -> Totals:
     return Totals(
         running=exact_dot(chips, elapsed),
         **busy,
+        measured=float(np.dot(chips, batch.amounts("measured"))),
         joules=float(batch.amounts("joules").sum()),
         gaps=exact_dot(decoding, elapsed),
         gap_tokens=int(np.dot(decoding, steps)),
