@@ -80,6 +80,7 @@ def test_the_undefined_is_null_and_never_a_number() -> None:
             for tokens in ("tokens", "output_tokens")
         ),
         "saturation",  # of a closed loop
+        "tables_kind",  # nothing is priced by tables
         "utilisation.mean_batch",
         "pools.0.mean_batch",
     }
