@@ -164,8 +164,9 @@ def test_time_zero_of_a_run_without_delay_is_its_first_step() -> None:
 
 
 def test_an_unsent_request_has_no_times() -> None:
-    table = request_table(*(pl.Series([5, 6]).to_numpy() for _ in range(3)))
-    assert table[:, c.LEFT].tolist() == [5, 6]
+    tokens = pl.Series([5, 6]).to_numpy()
+    table = request_table(tokens, tokens, tokens, tokens - 4)
+    assert table[:, c.LEFT].tolist() == [4, 4]
     assert set(table[:, c.ARRIVAL : c.END + 1].ravel().tolist()) == {c.NOBODY}
     assert not table[:, c.OWN_PREFILL :].any()
     assert not empty_ledger(3).any()
