@@ -156,7 +156,7 @@ def test_every_field_of_a_plan_is_explained() -> None:
 
 def test_every_part_of_a_report_with_numbers_is_explained() -> None:
     cells = " ".join(first_cells(section(DOCS / "guide.md", "Simulate, and measure")))
-    words = {"layout", "load", "digest", "kind", "requests", "requests_done"}
+    words = {"layout", "load", "digest", "kind", "tables_kind", "requests", "requests_done"}
     assert set(code(cells)) == {field.name for field in fields(Report)} - words
 
 

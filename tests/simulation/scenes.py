@@ -116,7 +116,9 @@ class Scene:
                 replicas=replicas,
                 site="west" if number in self.west else "main",
                 preemption=Preemption.NONE if role is Role.PREFILL else self.preemption,
-                prefix_caching=self.prefix_caching and role is not Role.PREFILL,
+                prefix_caching=self.prefix_caching
+                and role is not Role.PREFILL
+                and self.preemption is Preemption.RECOMPUTE,
             )
             for number, (role, replicas, plan) in enumerate(self.pools)
         )
