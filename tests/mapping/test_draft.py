@@ -30,9 +30,9 @@ from jalapeno.mapping.draft import draft_model, joining_parameters
 from jalapeno.mapping.lower import lower
 from jalapeno.mapping.lowering import Placed, many_rows, share_of_rows
 from jalapeno.mapping.memory import kv_bytes, weight_bytes
+from jalapeno.mapping.outputs import FOREVER
 from jalapeno.mapping.parameters import parameters
 from jalapeno.mapping.plan import GRAIN
-from jalapeno.mapping.pricing import FOREVER
 from jalapeno.mapping.rates import Rates
 from tests.mapping.oracle import listed, oracle, seconds_of
 from tests.mapping.worlds import FEW, SYSTEMS, World, as_served, chunk, plan_of, rows_of

@@ -52,6 +52,12 @@ class Request:
     left: int
     made: int = 0
     chunk: int = 0
+    cached: int = 0
+    """Tokens of its prompt that were in the cache when it came."""
+    kept: int = 0
+    """Tokens of it that were there when it last took a seat."""
+    computed: int = 0
+    """Tokens of it whose cache it had when it gave way."""
     held: int = 0
     """Blocks it has on the rank where it sits."""
     lost: int = 0
@@ -82,6 +88,7 @@ class Request:
             "prompt": self.prompt,
             "output": self.output,
             "limit": self.output,
+            "cached": self.cached,
             "blocks": self.blocks,
             "decode_blocks": self.decode_blocks,
             "rank": self.rank,
@@ -129,6 +136,9 @@ class Rank:
     free: int
     host: int
     """What the host still takes, in ps of copying."""
+    queue: list[tuple[int, int, int]] = field(default_factory=list)
+    """Free blocks where they keep their content, longest free first: whose the content is, since
+    which time he gave way, and which of his blocks it was."""
     running: int = 0
     busy: dict[str, int] = field(default_factory=lambda: dict.fromkeys(PORTS, 0))
     """Until when each port is."""
@@ -179,6 +189,10 @@ class Pool:
     @property
     def preempts(self) -> bool:
         return self.described.preemption is not Preemption.NONE
+
+    @property
+    def block_tokens(self) -> int:
+        return self.price.room.block_tokens
 
     def blocks_for(self, tokens: int) -> int:
         return self.price.room.blocks_for(tokens)

@@ -54,12 +54,14 @@ class Fit:
     @property
     def answered(self) -> Mask:
         """Rows that were played."""
-        return np.isfinite(self.left).all(axis=1)
+        found: Mask = np.isfinite(self.left).all(axis=1)
+        return found
 
 
 def fit(problem: Problem, on_stage: OnStage = silent, rounds_most: int = ROUNDS) -> Fit:
     """Minimise ``sum soft_l1(residuals / 0.1) + sum (priors)^2`` over all rows (scipy, trust
-    region), in *rounds_most* evaluations.  Raises :class:`UsageError` for fewer points than constants."""
+    region), in *rounds_most* evaluations.  Raises :class:`UsageError` for fewer points than
+    constants."""
     needed = sum(constant.table == "" for constant in problem.constants)
     if len(problem.rows) < needed:
         raise UsageError(

@@ -26,7 +26,7 @@ SLOTS = 1024
 """Sequences of a rank: vLLM's default on such GPUs; what binds in the rows is memory."""
 
 UNIFIED = {"tensorrt-llm": "trtllm-serve"}
-"""Entries that stand for an engine in unified pools, where ``tensorrt-llm`` is the one behind Dynamo."""
+"""Entries that stand for an engine in unified pools; ``tensorrt-llm`` is the one behind Dynamo."""
 
 AMD = {"sglang": "sglang-rocm", "mori-sglang": "sglang-rocm"}
 """Entries that stand for an engine on AMD's chips."""
