@@ -62,8 +62,9 @@ def fit(
     begin: Floats | None = None,
 ) -> Fit:
     """Minimise ``sum soft_l1(residuals / 0.1) + sum (priors)^2`` over all rows (scipy, trust
-    region), in *rounds_most* evaluations from *begin* (where the entry stands, if None).  Raises :class:`UsageError` for fewer points than
-    constants."""
+    region), in *rounds_most* evaluations from *begin* (where the entry stands, if None).
+
+    Raises :class:`UsageError` for fewer points than constants."""
     needed = sum(constant.table == "" for constant in problem.constants)
     if len(problem.rows) < needed:
         raise UsageError(

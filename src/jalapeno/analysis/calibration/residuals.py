@@ -107,7 +107,7 @@ class Problem:
         columns = {constant.path: n for n, constant in enumerate(self.constants)}
         found = np.zeros((len(self.rows), 2, len(self.constants)))
         high = self.bounds[1]
-        for path, column in columns.items():
+        for column in columns.values():
             if self.constants[column].table == "":
                 moved = x.copy()
                 step = -STEP if x[column] + STEP > high[column] else STEP
