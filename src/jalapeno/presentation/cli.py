@@ -21,6 +21,7 @@ from jalapeno.presentation.fit_command import fit_command
 from jalapeno.presentation.frontier_command import frontier_command
 from jalapeno.presentation.list_command import list_command
 from jalapeno.presentation.model_command import model_app
+from jalapeno.presentation.posterior.command import posterior_command
 from jalapeno.presentation.reproduce_command import reproduce_command
 from jalapeno.presentation.scenario_command import scenario_command
 from jalapeno.presentation.sensitivity_command import sensitivity_command
@@ -74,6 +75,9 @@ app.command(
 app.command("fit", epilog="Example: jalapeno fit --most 3")(fit_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command
+)
+app.command("posterior", epilog="Example: jalapeno posterior --seed 1 --out out/posterior")(
+    posterior_command
 )
 system_app = typer.Typer(
     help="Chips and systems of one's own.",

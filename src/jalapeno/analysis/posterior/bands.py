@@ -34,7 +34,9 @@ def covers(system: str, engine: str) -> bool:
     return system.startswith(SYSTEM.partition("-")[0]) and engine == ENGINE
 
 
-def draws_for(draws: Draws, facts: Mapping[str, Fact], count: int = DRAWN) -> list[dict[str, float]]:
+def draws_for(
+    draws: Draws, facts: Mapping[str, Fact], count: int = DRAWN
+) -> list[dict[str, float]]:
     """The first *count* draws by path; what a user has set himself stays as he set it.
 
     *facts*: by the path that ``--set`` takes.
@@ -59,7 +61,9 @@ class Factors:
     throughput: Floats
 
 
-def factors(subject: Subject, options: Sequence[Option], draws: Sequence[dict[str, float]]) -> Factors:
+def factors(
+    subject: Subject, options: Sequence[Option], draws: Sequence[dict[str, float]]
+) -> Factors:
     """How TBT and throughput of *options* change under each of *draws*."""
     base = np.array([_steady(subject, option.pools, option.concurrency) for option in options])
     served = Precision.as_served(subject.engine, subject.model, subject.system.chip)

@@ -78,9 +78,7 @@ def published_numbers() -> tuple[Published, ...]:
     that the twin's authors chose: it is kept out of the evidence and predicted.
     """
     claims = [catalogue.claim(name) for name in catalogue.names("claims")]
-    found = [
-        number for claim in claims if claim.name == claim.model for number in _numbers(claim)
-    ]
+    found = [number for claim in claims if claim.name == claim.model for number in _numbers(claim)]
     mtp = catalogue.claim(WITH_MTP)
     found.append(
         Published(

@@ -89,7 +89,9 @@ class Judge:
     def _outcome(self, world: World) -> Floats:
         """Logs of all options; elasticities, and watts a chip of the best option, by number."""
         tdp = self.system.chip.power.tdp
-        found = {name: table(listed.of, world, listed.tries) for name, listed in self.listed.items()}
+        found = {
+            name: table(listed.of, world, listed.tries) for name, listed in self.listed.items()
+        }
         logs, steep, watts = [], [], []
         for number in self.numbers:
             options, ramp = self.options(number), self.ramps[number.name]

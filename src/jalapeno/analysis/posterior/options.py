@@ -152,7 +152,10 @@ class Options:
         if self.number.limit < math.inf:
             limit = self.number.limit / slower
             met = [at_limit(found, curve, limit) for curve in self.each]
-            values, slopes = np.array([one.log for one in met]), np.array([one.slope for one in met])
+            values, slopes = (
+                np.array([one.log for one in met]),
+                np.array([one.slope for one in met]),
+            )
             return values + math.log(1e3 / tdp), elasticity(values, slopes)
         rows = np.array([found.row(one) for (one,) in self.each])
         if self.number.is_latency:
@@ -290,9 +293,7 @@ def _merit(number: Published, logs: Floats) -> Floats:
     return -logs if number.is_latency else logs
 
 
-def _groups(
-    number: Published, tries: Sequence[Try], precision: Precision
-) -> list[tuple[Try, ...]]:
+def _groups(number: Published, tries: Sequence[Try], precision: Precision) -> list[tuple[Try, ...]]:
     """Tries that are one option of *number*, by concurrency."""
     allowed = [
         one
@@ -329,9 +330,7 @@ def by_budget() -> list[tuple[Try, ...]]:
     return curves
 
 
-def _narrowed(
-    number: Published, curve: tuple[Try, ...], found: Sequence[Table]
-) -> tuple[Try, ...]:
+def _narrowed(number: Published, curve: tuple[Try, ...], found: Sequence[Table]) -> tuple[Try, ...]:
     """The part of a curve between whose points the limit lay in the pilot draws, and one more on
     either side."""
     needed: set[int] = set()

@@ -22,8 +22,8 @@ from jalapeno.analysis.posterior.options import (
     THROUGHPUT,
     Listed,
     Try,
-    plan_of,
     at_limit,
+    plan_of,
     table,
 )
 from jalapeno.analysis.posterior.unknowns import SYSTEM
@@ -100,12 +100,16 @@ def play(
     return Played(number, one, Ramp(value=float(value), tbt=float(tbt)), report)
 
 
-def base_ramps(judge: Judge, run: Callable[[str, list[Callable[[], Played]]], list[Played]]) -> dict[str, Ramp]:
+def base_ramps(
+    judge: Judge, run: Callable[[str, list[Callable[[], Played]]], list[Played]]
+) -> dict[str, Ramp]:
     """The ramp of every number at the catalogue's constants."""
     world = World(judge.system, catalogue.engine(ENGINE), "MXFP8", "MXFP8")
     jobs: list[Callable[[], Played]] = []
     for number in judge.numbers:
         listed = judge.listed[number.model]
         one = best_try(listed, number, world)
-        jobs.append(lambda listed=listed, number=number, one=one: play(listed, number, one, world, {}))
+        jobs.append(
+            lambda listed=listed, number=number, one=one: play(listed, number, one, world, {})
+        )
     return {played.number.name: played.ramp for played in run("ramps", jobs)}

@@ -17,13 +17,15 @@ import numpy.typing as npt
 
 from jalapeno.analysis.posterior.unknowns import Floats
 
-SLICES = 8
-"""Of an unknown, with equally many draws in each."""
+SLICES = (8, 40)
+"""Of an unknown, with equally many draws in each: fewest and most; between, with the root of the
+number of draws, so that both slices and draws in a slice become more."""
 
 
-def slices_of(values: Floats, most: int = SLICES) -> npt.NDArray[np.int64]:
-    """The slice of each value: its rank among *most* equal shares; values that are few, such as
-    choices, each by itself."""
+def slices_of(values: Floats) -> npt.NDArray[np.int64]:
+    """The slice of each value: its rank among equal shares; values that are few, such as choices,
+    each by itself."""
+    most = int(np.clip(0.65 * math.sqrt(len(values)), *SLICES))
     kinds, places = np.unique(values, return_inverse=True)
     if len(kinds) <= most:
         return places.astype(np.int64)
@@ -76,9 +78,7 @@ class Confounded:
     """Rank correlation over the posterior."""
 
 
-def confounded(
-    names: Sequence[str], values: Floats, least: float = 0.3
-) -> tuple[Confounded, ...]:
+def confounded(names: Sequence[str], values: Floats, least: float = 0.3) -> tuple[Confounded, ...]:
     """Pairs of unknowns with a rank correlation of at least *least*, the strongest first."""
     found = [
         Confounded(

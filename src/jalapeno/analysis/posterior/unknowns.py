@@ -40,9 +40,7 @@ LOAD, REST = "engine.issue_layer_load", "engine.issue_layer_rest"
 MLA, GQA = "precision.mla", "precision.gqa"
 ALONE, LOADED, REGRET = "discrepancy.alone", "discrepancy.loaded", "regret"
 
-WITHOUT_VALUE = frozenset(
-    ("engine.overlap", "chip.matrix.tile_rows", "chip.matrix.tile_columns")
-)
+WITHOUT_VALUE = frozenset(("engine.overlap", "chip.matrix.tile_rows", "chip.matrix.tile_columns"))
 """Facts whose value was chosen with the fit to the published numbers, though their kind is weaker
 than fitted."""
 
@@ -131,7 +129,6 @@ class Unknown:
             case Shape.CHOICE:
                 return np.minimum(np.floor(places * len(self.choices)), len(self.choices) - 1.0)
 
-
     def score(self, value: float) -> float:
         """The score at which the unknown has *value* (of a choice: its place, in the middle of it),
         no further out than :data:`FAR`."""
@@ -213,6 +210,12 @@ def chosen(unknown: Unknown, value: float) -> str:
     return unknown.choices[int(value)]
 
 
+def ttft_scale() -> float:
+    """Scale of the error of the twin's TTFT, of which no published number says anything."""
+    return float(_priors()["discrepancy_of_ttft"]["median"])
+
+
+@cache
 def _priors() -> Mapping[str, Any]:
     path = files("jalapeno.catalogue") / "data" / "posterior" / "priors.toml"
     return parse_toml(path.read_text("utf-8"), "posterior/priors")
