@@ -7,7 +7,7 @@ against the catalogue's constants; the simulation is moved by that factor.  Plan
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,7 +55,7 @@ def facts_of(system: System, engine: Engine) -> dict[str, Fact]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Factors:
-    """By what the draws change deployments: (draws, deployments) each, NaN where one does not fit."""
+    """By what draws change deployments: (draws, deployments) each, NaN where one does not fit."""
 
     tbt: Floats
     throughput: Floats
@@ -91,8 +91,6 @@ def _in_world(
 
 
 def _with_precision(pool: Pool, precision: Precision) -> Pool:
-    from dataclasses import replace
-
     return replace(pool, plan=replace(pool.plan, precision=precision))
 
 
@@ -125,8 +123,8 @@ def band(
     """The band of a front with these *speeds* (rising) and *rates*.
 
     Each draw moves every point of the front, and its own front is read at common speeds: below its
-    slowest point nothing more is gained, beyond its fastest there is nothing.  The band ends where a
-    twentieth of the draws is not as fast any more.
+    slowest point nothing more is gained, beyond its fastest there is nothing.  The band ends where
+    a twentieth of the draws is not as fast any more.
     """
     xs, ys = np.asarray(speeds), np.asarray(rates)
     at = np.geomspace(xs.min(), xs.max(), points)

@@ -11,7 +11,7 @@ from jalapeno.catalogue import Claim
 from jalapeno.mapping import Plan
 
 WITH_MTP = "deepseek-r1-mtp"
-"""The comparison whose reference predicts several tokens at once; Jalapeño's numbers are without."""
+"""The comparison whose reference predicts several tokens at once, which Jalapeño did not."""
 
 WATTS = 550.0
 """OpenAI, first results, 25 August 2026: no more than this sustained in the published runs."""

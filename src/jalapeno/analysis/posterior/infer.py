@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -242,11 +243,11 @@ def outside(kept: Outcomes, prior: Outcomes, seed: int) -> tuple[Predicted, ...]
 
 def check_ramps(judge: Judge, kept: Outcomes, count: int, tick: Tick) -> tuple[RampCheck, ...]:
     """Simulate every number's best plan at some draws of the posterior."""
-    jobs: list[Callable[[], Played]] = []
-    for number in judge.numbers:
-        listed = judge.listed[number.model]
-        for row in kept.values[:count]:
-            jobs.append(lambda n=number, of=listed, row=row: _played(judge, of, n, row))
+    jobs = [
+        partial(_played, judge, judge.listed[number.model], number, row)
+        for number in judge.numbers
+        for row in kept.values[:count]
+    ]
     made = side_by_side("checking ramps", jobs, tick)
     return tuple(
         RampCheck(
@@ -273,10 +274,10 @@ def answers_of(
     found = []
     for situation in asked:
         of = listed[situation.model].of
-        closed = [lambda w=w, s=situation, of=of: steady_answers(of, s, w) for w in worlds]
+        closed = [partial(steady_answers, of, situation, world) for world in worlds]
         runs = [
-            lambda w=w, row=row, s=situation, of=of: simulated_answers(of, s, w, row)
-            for w, row in zip(worlds[:played], kept.values[:played], strict=True)
+            partial(simulated_answers, of, situation, world, row)
+            for world, row in zip(worlds[:played], kept.values[:played], strict=True)
         ]
         found.append(
             Answers(

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +69,7 @@ class Judge:
     def slices(self) -> list[slice]:
         """Where each number's options stand among all options."""
         ends = np.cumsum([0, *(len(self.options(number).each) for number in self.numbers)])
-        return [slice(int(low), int(high)) for low, high in zip(ends, ends[1:], strict=False)]
+        return [slice(int(low), int(high)) for low, high in pairwise(ends)]
 
     def world(self, values: Floats) -> World:
         """The world of one row of values."""
@@ -200,7 +201,9 @@ def picked(weights: Floats, generator: np.random.Generator) -> npt.NDArray[np.in
     """For each row of *weights*, a column with their probability."""
     below = np.cumsum(weights, axis=1)
     places = generator.random(len(weights)) * below[:, -1]
-    return np.minimum((below < places[:, None]).sum(axis=1), weights.shape[1] - 1)
+    columns = np.sum(below < places[:, None], axis=1)
+    found: npt.NDArray[np.int64] = np.minimum(columns, weights.shape[1] - 1).astype(np.int64)
+    return found
 
 
 def judge_of(

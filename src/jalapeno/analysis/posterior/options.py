@@ -146,8 +146,8 @@ class Options:
     def read(self, found: Table, tdp: float, slower: float = 1.0) -> tuple[Floats, float]:
         """(log of the number by option, its elasticity in TBT).
 
-        A run's mean TBT is *slower* times that of its steady state.  An option that cannot be is far
-        worse than any other.
+        A run's mean TBT is *slower* times that of its steady state.  An option that cannot be is
+        far worse than any other.
         """
         if self.number.limit < math.inf:
             limit = self.number.limit / slower
@@ -184,8 +184,9 @@ def elasticity(values: Floats, slopes: Floats) -> float:
 
 
 def at_limit(found: Table, curve: Sequence[Try], limit: float) -> Met:
-    """Where a *curve* over rising concurrency or budget meets *limit*, found by halving, one look between the
-    points beside it, and interpolation in logarithms.
+    """Where a *curve* over rising concurrency or budget meets *limit*.
+
+    Found by halving, one look between the points beside it, and interpolation in logarithms.
 
     Past the slowest point nothing more is gained; a curve whose fastest point is too slow loses
     :data:`TOO_SLOW` times what it misses the limit by.
@@ -359,7 +360,7 @@ def greedy(merits: Floats, most: int) -> list[int]:
 
 
 def filled(merits: Floats, kept: Sequence[int], most: int) -> list[int]:
-    """*kept* and, up to *most* in all, the columns of *merits* that are near the best most often."""
+    """*kept* and, up to *most* in all, the columns of *merits* that are often near the best."""
     regrets = merits.max(axis=1, keepdims=True) - merits
     nearness = np.exp(-regrets / NEAR).mean(axis=0)
     others = [int(at) for at in np.argsort(-nearness, kind="stable") if at not in kept]

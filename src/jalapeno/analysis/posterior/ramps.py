@@ -8,8 +8,9 @@ simulation of each number's best option; :func:`checked` says how far it moves o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -42,6 +43,9 @@ from jalapeno.simulation import (
     scenario_of,
     simulate,
 )
+
+Run = Callable[[str, Sequence[Callable[[], "Played"]]], list["Played"]]
+"""Runs jobs side by side, and tells how far it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +104,11 @@ def play(
     return Played(number, one, Ramp(value=float(value), tbt=float(tbt)), report)
 
 
-def base_ramps(
-    judge: Judge, run: Callable[[str, list[Callable[[], Played]]], list[Played]]
-) -> dict[str, Ramp]:
-    """The ramp of every number at the catalogue's constants."""
+def base_ramps(judge: Judge, run: Run) -> dict[str, Ramp]:
+    """The ramp of every number at the catalogue's constants; *run* takes a stage and jobs."""
     world = World(judge.system, catalogue.engine(ENGINE), "MXFP8", "MXFP8")
-    jobs: list[Callable[[], Played]] = []
+    jobs = []
     for number in judge.numbers:
         listed = judge.listed[number.model]
-        one = best_try(listed, number, world)
-        jobs.append(
-            lambda listed=listed, number=number, one=one: play(listed, number, one, world, {})
-        )
+        jobs.append(partial(play, listed, number, best_try(listed, number, world), world, {}))
     return {played.number.name: played.ramp for played in run("ramps", jobs)}

@@ -46,6 +46,8 @@ class Chain:
     acceptance: float
     autocorrelation: float
     """Steps of a walker after which it has forgotten where it was; the mean over unknowns."""
+    stuck: int
+    """Walkers that never moved."""
 
     @property
     def log_weights(self) -> Floats:
@@ -149,14 +151,17 @@ def walk(
         likelihoods=outcomes.log_likelihoods(),
         acceptance=float(np.mean(sampler.acceptance_fraction)),
         autocorrelation=_memory(emcee, sampler.get_chain(discard=burn)),
+        stuck=int(np.sum(np.ptp(sampler.get_chain(discard=burn)[:, :, 0], axis=0) == 0.0)),
     )
 
 
 def _memory(emcee: Any, chain: Floats) -> float:
-    """Mean integrated autocorrelation time; no less than a fiftieth of the chain is resolved."""
-    if len(chain) < 2:
+    """Mean integrated autocorrelation time over unknowns, of the walkers that moved at all."""
+    moving = chain[:, np.ptp(chain[:, :, 0], axis=0) > 0.0]
+    if len(moving) < 2 or moving.shape[1] == 0:
         return float(len(chain))
-    times: Floats = emcee.autocorr.integrated_time(chain, tol=0, quiet=True)
+    with np.errstate(invalid="ignore", divide="ignore"):  # an unknown that never moved
+        times: Floats = emcee.autocorr.integrated_time(moving, tol=0, quiet=True)
     return float(np.nanmean(times))
 
 
@@ -165,8 +170,8 @@ def _emcee() -> Any:
         import emcee
     except ImportError as error:
         raise UsageError(
-            "the sampler is an extra: pip install 'jalapeno-twin[posterior]'; bands and the shipped "
-            "draws need none"
+            "the sampler is an extra: pip install 'jalapeno-twin[posterior]'; bands and the "
+            "shipped draws need none"
         ) from error
     return emcee
 
@@ -176,4 +181,6 @@ def resampled(log_weights: Floats, count: int, seed: int) -> npt.NDArray[np.int6
     start = np.random.default_rng(seed).random()
     below = np.cumsum(np.exp(log_weights))
     places = (start + np.arange(count)) / count * below[-1]
-    return np.minimum(np.searchsorted(below, places), len(below) - 1).astype(np.int64)
+    found = np.searchsorted(below, places)
+    places_of: npt.NDArray[np.int64] = np.minimum(found, len(below) - 1).astype(np.int64)
+    return places_of

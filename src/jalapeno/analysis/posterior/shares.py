@@ -113,8 +113,8 @@ def gains(
     """The expected gain of each of *measurements* (draws of what would be measured, positive), the
     largest first.
 
-    A measurement is taken to be off by a factor of spread *noise*, and the answer to be regressed on
-    it over the draws: ``Var(E[answer | measured]) / Var(answer)``, both in logarithms.
+    A measurement is taken to be off by a factor of spread *noise*, and the answer to be regressed
+    on it over the draws: ``Var(E[answer | measured]) / Var(answer)``, both in logarithms.
     """
     generator = np.random.default_rng(seed)
     found = []

@@ -42,7 +42,7 @@ TRIED = 5 * WALKERS
 
 def catalogue_scores() -> Floats:
     """Scores of the catalogue's own constants."""
-    facts = {path: fact for path, fact in catalogue.system(SYSTEM).facts.items()}
+    facts = dict(catalogue.system(SYSTEM).facts)
     facts |= {f"engine.{path}": fact for path, fact in catalogue.engine(ENGINE).facts.items()}
     values = {}
     for unknown in unknowns():

@@ -170,8 +170,8 @@ def pairs(found: Posterior) -> tuple[Confounded, ...]:
 
 
 def measurements(found: Posterior) -> dict[str, Floats]:
-    """What could be measured next: every number that was never published, and every constant of chip
-    and engine that is a number."""
+    """What could be measured next: every number that was never published, and every constant of
+    chip and engine that is a number."""
     asked = {number.name for number in found.judge.numbers}
     made = {name: x for name, x in twin_answers(found).items() if name not in asked}
     for unknown in unknowns():
@@ -182,7 +182,7 @@ def measurements(found: Posterior) -> dict[str, Floats]:
 
 
 def best_measurements(found: Posterior, answer: Floats, but: str) -> tuple[Gain, ...]:
-    """What each possible measurement would take off *answer*, the best first; not itself (*but*)."""
+    """What each measurement would take off *answer*, the best first; not the one named *but*."""
     possible: Mapping[str, Floats] = {
         name: draws for name, draws in measurements(found).items() if name != but
     }

@@ -36,8 +36,8 @@ TIED: Mapping[str, Mapping[str, float]] = {
 """Facts that the catalogue makes from another, and the factor."""
 
 CAP = "700 W"
-"""Package TDP.  The catalogue lets a package draw no more than the published bound on its draw; here
-that bound is evidence, so draws above it must be possible."""
+"""Package TDP.  The catalogue lets a package draw no more than the published bound on its draw;
+here that bound is evidence, so draws above it must be possible."""
 
 BF16 = "bf16"
 OPTIONS: Mapping[str, tuple[str, ...]] = {

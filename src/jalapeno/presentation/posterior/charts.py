@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import altair as alt
@@ -47,7 +47,7 @@ def marginals_chart(found: Posterior) -> alt.VConcatChart:
         .properties(
             title=heading(
                 "What the published numbers say of each unknown",
-                "Grey area: prior. Black line: posterior. Heights are densities over the range shown.",
+                "Grey area: prior. Black line: posterior. Heights are densities.",
             )
         )
         .configure_view(stroke="#bbbbbb")
@@ -166,11 +166,10 @@ def intervals_chart(found: Posterior) -> alt.VConcatChart:
     for one, name in zip(listed, names, strict=True):
         for what, each in (("prior", one.prior), ("left out", one.left_out)):
             rows.append(_interval_row(name, what, each, one.number.value))
-    x = alt.X(
-        "median:Q",
-        title="predicted over published",
-        scale=alt.Scale(type="log", domain=[0.1, 10.0], clamp=True),
-        axis=alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10], format="~g"),
+    x = _axis(
+        "predicted over published",
+        alt.Scale(type="log", domain=[0.1, 10.0], clamp=True),
+        alt.Axis(values=[0.1, 0.2, 0.5, 1, 2, 5, 10], format="~g"),
     )
     chart: alt.VConcatChart = (
         alt.vconcat(_intervals(rows, names, x, ["prior", "left out"], 1.0))
@@ -186,6 +185,11 @@ def intervals_chart(found: Posterior) -> alt.VConcatChart:
     return chart
 
 
+def _axis(title: str, scale: alt.Scale, axis: alt.Axis) -> Callable[[str], alt.X]:
+    """The same axis for any end of an interval."""
+    return lambda end: alt.X(f"{end}:Q", title=title, scale=scale, axis=axis)
+
+
 def _title(one: Predicted) -> str:
     mark = " †" if one.number.derived else ""
     return f"{one.number.model}, {words_for(one.number)}{mark}"
@@ -198,7 +202,11 @@ def _interval_row(name: str, what: str, each: Interval, over: float) -> dict[str
 
 
 def _intervals(
-    rows: Rows, names: Sequence[str], x: alt.X, series: Sequence[str], rule: float | None
+    rows: Rows,
+    names: Sequence[str],
+    x: Callable[[str], alt.X],
+    series: Sequence[str],
+    rule: float | None,
 ) -> alt.LayerChart:
     y = alt.Y("name:N", sort=list(names), title=None, axis=alt.Axis(labelLimit=420))
     offset = alt.YOffset("what:N", sort=list(series), scale=alt.Scale(paddingOuter=0.3))
@@ -211,14 +219,10 @@ def _intervals(
     )
     base = alt.Chart(inline(rows)).encode(y=y, yOffset=offset, color=colour)
     layers: list[alt.Chart] = [
-        base.mark_rule(strokeWidth=1.2)
-        .encode(x=x.copy(), x2="high:Q")
-        .encode(x=alt.X("low:Q", title=x.title, scale=x.scale, axis=x.axis)),
-        base.mark_rule(strokeWidth=4.5).encode(
-            x=alt.X("lower:Q", title=x.title, scale=x.scale, axis=x.axis), x2="upper:Q"
-        ),
+        base.mark_rule(strokeWidth=1.2).encode(x=x("low"), x2="high:Q"),
+        base.mark_rule(strokeWidth=4.5).encode(x=x("lower"), x2="upper:Q"),
         base.mark_point(size=55, filled=True, stroke="white", strokeWidth=1, opacity=1).encode(
-            x=x, shape=shape
+            x=x("median"), shape=shape
         ),
     ]
     if rule is not None:
@@ -241,11 +245,10 @@ def unpublished_chart(found: Posterior) -> alt.VConcatChart:
             _interval_row(name, "posterior", one.value, 1.0)
             for name, one in zip(names, those, strict=True)
         ]
-        x = alt.X(
-            "median:Q",
-            title=f"{metric}, {those[0].metric.unit}",
-            scale=alt.Scale(type="log", nice=False),
-            axis=alt.Axis(format="~s", tickCount=6),
+        x = _axis(
+            f"{metric}, {those[0].metric.unit}",
+            alt.Scale(type="log", nice=False),
+            alt.Axis(format="~s", tickCount=6),
         )
         panels.append(_intervals(rows, names, x, ["posterior"], None))
     chart: alt.VConcatChart = (
@@ -299,7 +302,7 @@ def shares_chart(found: Posterior) -> alt.VConcatChart:
     chart: alt.VConcatChart = alt.vconcat(panel).properties(
         title=heading(
             "Which unknown matters most for which answer",
-            "Share of the answer's variance over the posterior that knowing the unknown takes away.",
+            "Share of the answer's variance that knowing the unknown takes away.",
         )
     )
     return chart

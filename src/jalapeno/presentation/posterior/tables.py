@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from jalapeno.analysis.posterior.evidence import Published
 from jalapeno.analysis.posterior.infer import Posterior, Predicted
 from jalapeno.analysis.posterior.scores import Score
 from jalapeno.analysis.posterior.shares import Gain
 from jalapeno.analysis.posterior.summary import (
     Marginal,
+    PlanShare,
     answers,
     best_measurements,
     marginals,
@@ -64,9 +66,9 @@ def numbers_table(found: Posterior) -> Table:
         ),
         align="lllrrrrrrrrlr",
         rows=rows,
-        note="*Left out*: by the posterior of all other evidence. The twin's own error and the choice "
-        "of the plan are in all intervals. A number marked † is no evidence: it is a published ratio "
-        "of two digits times a row of InferenceX.",
+        note="*Left out*: by the posterior of all other evidence. The twin's own error and the "
+        "choice of the plan are in all intervals. A number marked † is no evidence: it is a "
+        "published ratio of two digits times a row of InferenceX.",
     )
 
 
@@ -105,8 +107,9 @@ def score_table(found: Posterior) -> Table:
         rows=tuple(rows),
         note="Interval score in natural logarithms, less is better (Gneiting and Raftery 2007). "
         f"{len(chain.scores):,} states after burn-in, acceptance {percent(chain.acceptance)} %, "
-        f"autocorrelation {number(chain.autocorrelation)} steps of a walker (a short chain shows too "
-        f"little of it), {found.effective:,.0f} effective draws of the posterior after weighting, "
+        f"autocorrelation {number(chain.autocorrelation)} steps of a walker (a short chain shows "
+        f"too little of it), {chain.stuck} walkers stuck, {found.effective:,.0f} effective draws "
+        "of the posterior after weighting, "
         "the correlation along the chain not counted.",
     )
 
@@ -142,8 +145,8 @@ def constants_table(found: Sequence[Marginal]) -> Table:
         headers=("unknown", "prior", "its evidence", "90 %", "median", "50 %", "90 %", "learnt, %"),
         align="lllrrrrr",
         rows=rows,
-        note="*Learnt* is how much narrower the 90 % interval has become; next to nothing means that "
-        "the published numbers say nothing of it.",
+        note="*Learnt* is how much narrower the 90 % interval has become; next to nothing means "
+        "that the published numbers say nothing of it.",
     )
 
 
@@ -168,29 +171,31 @@ def choices_table(found: Sequence[Marginal]) -> Table:
 
 def plans_table(found: Posterior) -> Table:
     """The likeliest plans of every published number."""
-    rows = []
-    for which, of in enumerate(found.judge.numbers):
-        for plan in plan_shares(found, which)[:TOP]:
-            rows.append(
-                (
-                    of.model,
-                    words_for(of),
-                    layout_of(plan.one),
-                    f"{plan.chips}",
-                    f"{plan.one.budget:,}" if of.limit == float("inf") else "as the limit asks",
-                    f"{plan.one.concurrency:,}"
-                    if of.limit == float("inf")
-                    else "as the limit asks",
-                    percent(plan.share),
-                )
-            )
+    rows = tuple(
+        _plan(of, plan)
+        for which, of in enumerate(found.judge.numbers)
+        for plan in plan_shares(found, which)[:TOP]
+    )
     return Table(
         title="plans that the numbers may have been measured with",
         headers=("model", "number", "layout", "chips", "budget", "in flight", "posterior, %"),
         align="lllrrrr",
-        rows=tuple(rows),
-        note="Of a short list a number. Published: eight chips of DeepSeek-R1's lowest TBT, and EP8 of "
-        "gpt-oss-120b at high concurrency.",
+        rows=rows,
+        note="Of a short list a number. Published: eight chips of DeepSeek-R1's lowest TBT, and "
+        "EP8 of gpt-oss-120b at high concurrency.",
+    )
+
+
+def _plan(of: Published, plan: PlanShare) -> tuple[str, ...]:
+    free = of.limit == float("inf")
+    return (
+        of.model,
+        words_for(of),
+        layout_of(plan.one),
+        f"{plan.chips}",
+        f"{plan.one.budget:,}" if free else "as the limit asks",
+        f"{plan.one.concurrency:,}" if free else "as the limit asks",
+        percent(plan.share),
     )
 
 
@@ -231,9 +236,9 @@ def answers_table(found: Posterior) -> Table:
         ),
         align="lllrrrrr",
         rows=rows,
-        note="Eight chips on A0 silicon. Tails by simulation at a few draws, the rest by the closed form "
-        "times what simulation makes of it. The twin's own error is included; that of TTFT is what the "
-        "twin shows on measured rows of other systems.",
+        note="Eight chips on A0 silicon. Tails by simulation at a few draws, the rest by the "
+        "closed form times what simulation makes of it. The twin's own error is included; that of TTFT is "
+        "what the twin shows on measured rows of other systems.",
     )
 
 
@@ -249,8 +254,8 @@ def shares_table(found: Mapping[str, Mapping[str, float]]) -> Table:
         headers=("answer", "share of its variance that knowing the unknown takes away, %"),
         align="ll",
         rows=tuple(rows),
-        note="First-order shares over the posterior, without the twin's own error; those of unknowns "
-        "that go together overlap.",
+        note="First-order shares over the posterior, without the twin's own error; those of "
+        "unknowns that go together overlap.",
     )
 
 
