@@ -7,14 +7,18 @@ against the catalogue's constants; the simulation is moved by that factor.  Plan
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy.stats import t as student
 
+from jalapeno.analysis.frontier import Frontier
 from jalapeno.analysis.frontier_points import Option
+from jalapeno.analysis.objectives import Per
+from jalapeno.analysis.posterior.likelihood import DEGREES
 from jalapeno.analysis.posterior.scores import Interval, interval
 from jalapeno.analysis.posterior.shipped import Draws
-from jalapeno.analysis.posterior.unknowns import SYSTEM, Floats, named
+from jalapeno.analysis.posterior.unknowns import LOADED, SYSTEM, Floats, named
 from jalapeno.analysis.posterior.worlds import World, world_of
 from jalapeno.analysis.published import ENGINE
 from jalapeno.analysis.subject import Subject
@@ -27,6 +31,12 @@ from jalapeno.simulation import Pool
 
 DRAWN = 40
 """Draws behind a band, unless somebody says otherwise."""
+REPEATS = 9
+"""Errors of the twin that are looked at for each draw: at equal shares of their distribution."""
+POINTS = 24
+"""Speeds at which a band is read."""
+REACHED = 0.95
+"""Share of the draws that must be as fast as a point of the band."""
 
 
 def covers(system: str, engine: str) -> bool:
@@ -54,58 +64,6 @@ def facts_of(system: System, engine: Engine) -> dict[str, Fact]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Factors:
-    """By what draws change deployments: (draws, deployments) each, NaN where one does not fit."""
-
-    tbt: Floats
-    throughput: Floats
-
-
-def factors(
-    subject: Subject, options: Sequence[Option], draws: Sequence[dict[str, float]]
-) -> Factors:
-    """How TBT and throughput of *options* change under each of *draws*."""
-    base = np.array([_steady(subject, option.pools, option.concurrency) for option in options])
-    served = Precision.as_served(subject.engine, subject.model, subject.system.chip)
-
-    def under(values: dict[str, float]) -> Floats:
-        world = world_of(values, subject.system, subject.engine)
-        return np.array([_in_world(subject, option, world, served) for option in options])
-
-    found = np.array(at_once(under, draws)) / base
-    return Factors(tbt=found[:, :, 0], throughput=found[:, :, 1])
-
-
-def _in_world(
-    subject: Subject, option: Option, world: World, served: Precision
-) -> tuple[float, float]:
-    """(TBT, throughput) of *option* in *world*; formats that the user chose stay."""
-    pools = option.pools
-    if subject.precision == served:
-        precision = world.precision(subject.model, served)
-        pools = tuple(_with_precision(pool, precision) for pool in pools)
-    try:
-        return _steady(subject, pools, option.concurrency, world)
-    except DoesNotFit:
-        return float("nan"), float("nan")
-
-
-def _with_precision(pool: Pool, precision: Precision) -> Pool:
-    return replace(pool, plan=replace(pool.plan, precision=precision))
-
-
-def _steady(
-    subject: Subject, pools: Sequence[Pool], concurrency: int, world: World | None = None
-) -> tuple[float, float]:
-    system, engine = (world.system, world.engine) if world else (subject.system, subject.engine)
-    prompt, output = subject.mean_lengths
-    prices = tuple(compile_price(subject.model, pool.plan, system, engine) for pool in pools)
-    load = Load(concurrency=concurrency, prompt=prompt, output=output)
-    found: SteadyState = estimate(prices, tuple(pool.replicas for pool in pools), load)
-    return found.tpot, found.tokens_per_s_per_chip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BandPoint:
     """The band at one speed."""
 
@@ -117,30 +75,106 @@ class BandPoint:
     """Share of the draws that are as fast."""
 
 
-def band(
-    speeds: Sequence[float], rates: Sequence[float], found: Factors, points: int = 24
-) -> tuple[BandPoint, ...]:
-    """The band of a front with these *speeds* (rising) and *rates*.
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What the draws make of a subject's deployments."""
 
-    Each draw moves every point of the front, and its own front is read at common speeds: below its
+    subject: Subject
+    draws: tuple[Mapping[str, float], ...]
+    seen: dict[tuple[object, ...], Floats] = field(default_factory=dict)
+    """By key of an option: (draws, 3), factors on TBT, throughput and package draw; NaN where it
+    does not fit."""
+
+    def factors(self, options: Sequence[Option]) -> Floats:
+        """(options, draws, 3): by what each draw changes each of *options*."""
+        new = [one for one in options if one.key not in self.seen]
+        served = Precision.as_served(
+            self.subject.engine, self.subject.model, self.subject.system.chip
+        )
+
+        def under(option: Option) -> Floats:
+            base = np.array(_steady(self.subject, option.pools, option.concurrency))
+            found = [_in_world(self.subject, option, values, served) for values in self.draws]
+            factors: Floats = np.array(found) / base
+            return factors
+
+        for one, found in zip(new, at_once(under, new), strict=True):
+            self.seen[one.key] = found
+        return np.array([self.seen[one.key] for one in options])
+
+    def band(self, found: Frontier, per: Per) -> tuple[BandPoint, ...]:
+        """The band of a frontier's front for the denominator *per*, with the twin's own error."""
+        front = found.front(per)
+        moved = self.factors([point.option for point in front])
+        rates = moved[:, :, 1] / (moved[:, :, 2] if per is Per.PACKAGE else 1.0)
+        return band(
+            np.array([point.speed for point in front])[:, None] / moved[:, :, 0],
+            np.array([found.bench.rate(per, point).value for point in front])[:, None] * rates,
+            self.errors(),
+            [point.speed for point in front],
+        )
+
+    def errors(self) -> Floats:
+        """(draws, repeats): factors by which the twin may be off, under load."""
+        scale = np.array([values[LOADED] for values in self.draws])[:, None]
+        places = (np.arange(REPEATS) + 0.5) / REPEATS
+        found: Floats = np.exp(scale * student.ppf(places, DEGREES)[None, :])
+        return found
+
+
+def moved_by(subject: Subject, draws: Draws, count: int = DRAWN) -> Moved | None:
+    """What *draws* make of *subject*; None where they are of another system or engine."""
+    if not covers(subject.system.name, subject.engine.name):
+        return None
+    facts = facts_of(subject.system, subject.engine)
+    return Moved(subject, tuple(draws_for(draws, facts, count)))
+
+
+def _in_world(
+    subject: Subject, option: Option, values: Mapping[str, float], served: Precision
+) -> tuple[float, float, float]:
+    """(TBT, throughput, watts) of *option* under a draw; formats that the user chose stay."""
+    world = world_of(values, subject.system, subject.engine)
+    pools = option.pools
+    if subject.precision == served:
+        precision = world.precision(subject.model, served)
+        pools = tuple(replace(one, plan=replace(one.plan, precision=precision)) for one in pools)
+    try:
+        return _steady(subject, pools, option.concurrency, world)
+    except DoesNotFit:
+        return float("nan"), float("nan"), float("nan")
+
+
+def _steady(
+    subject: Subject, pools: Sequence[Pool], concurrency: int, world: World | None = None
+) -> tuple[float, float, float]:
+    system, engine = (world.system, world.engine) if world else (subject.system, subject.engine)
+    prompt, output = subject.mean_lengths
+    prices = tuple(compile_price(subject.model, pool.plan, system, engine) for pool in pools)
+    load = Load(concurrency=concurrency, prompt=prompt, output=output)
+    found: SteadyState = estimate(prices, tuple(pool.replicas for pool in pools), load)
+    return found.tpot, found.tokens_per_s_per_chip, found.watts_per_chip
+
+
+def band(
+    speeds: Floats, rates: Floats, errors: Floats, front: Sequence[float], points: int = POINTS
+) -> tuple[BandPoint, ...]:
+    """The band of a front whose points are at *speeds* and *rates*, (points, draws), under draws.
+
+    Each draw's own front is read at common speeds, within those of the *front* as it is: below its
     slowest point nothing more is gained, beyond its fastest there is nothing.  The band ends where
-    a twentieth of the draws is not as fast any more.
+    a twentieth of the draws is not as fast any more.  *errors*: (draws, repeats), factors.
     """
-    xs, ys = np.asarray(speeds), np.asarray(rates)
-    at = np.geomspace(xs.min(), xs.max(), points)
-    moved_speeds, moved_rates = xs / found.tbt, ys * found.throughput
-    read = np.array([read_front(s, r, at) for s, r in zip(moved_speeds, moved_rates, strict=True)])
+    at = np.geomspace(min(front), max(front), points)
+    read = np.array([read_front(s, r, at) for s, r in zip(speeds.T, rates.T, strict=True)])
     made = []
     for place, speed in enumerate(at):
-        column = read[:, place]
-        there = column[~np.isnan(column)]
-        share = len(there) / len(column)
-        if share > REACHED:
-            made.append(BandPoint(speed=float(speed), rate=interval(there), reached=share))
+        there = ~np.isnan(read[:, place])
+        share = float(there.mean())
+        if share >= REACHED:
+            values = (read[there, place][:, None] * errors[there]).ravel()
+            made.append(BandPoint(speed=float(speed), rate=interval(values), reached=share))
     return tuple(made)
-
-
-REACHED = 0.95
 
 
 def read_front(speeds: Floats, rates: Floats, at: Floats) -> Floats:
@@ -152,5 +186,5 @@ def read_front(speeds: Floats, rates: Floats, at: Floats) -> Floats:
     fast, most = speeds[there][order], np.maximum.accumulate(rates[there][order])
     xs, ys = np.log(fast[::-1]), np.log(most[::-1])
     found: Floats = np.exp(np.interp(np.log(at), xs, ys))
-    found[at > fast[0]] = np.nan
+    found[at > fast[0] * (1.0 + 1e-12)] = np.nan
     return found

@@ -58,10 +58,14 @@ def marginals_chart(found: Posterior) -> alt.VConcatChart:
 
 SCALES = {"s": (1e6, "us"), "FLOP/s": (1e-12, "TFLOP/s"), "J/FLOP": (1e12, "pJ/FLOP")}
 SCALES |= {"J/B": (1e12, "pJ/B"), "W": (1.0, "W"), "": (1.0, "")}
+LONG = 0.01
+"""Seconds from which on times are shown in milliseconds."""
 
 
 def _marginal(unknown: Unknown, before: Floats, after: Floats) -> alt.LayerChart:
     scale, unit = SCALES[unknown.unit]
+    if unknown.unit == "s" and before.max() > LONG:
+        scale, unit = 1e3, "ms"
     title = name_of(unknown.path) + (f", {unit}" if unit else "")
     if unknown.choices:
         rows = [
@@ -69,7 +73,8 @@ def _marginal(unknown: Unknown, before: Floats, after: Floats) -> alt.LayerChart
             for what, draws in (("prior", before), ("posterior", after))
             for at, word in enumerate(unknown.choices)
         ]
-        axis = alt.X("x:N", title=None, sort=list(unknown.choices), axis=alt.Axis(labelAngle=0))
+        words = alt.Axis(labelAngle=0, labelExpr="split(datum.label, ' ')", labelFontSize=9)
+        axis = alt.X("x:N", title=None, sort=list(unknown.choices), axis=words)
         layers = [
             alt.Chart(inline([row for row in rows if row["what"] == "prior"]))
             .mark_bar(color="#c8c8c8")
@@ -247,7 +252,14 @@ def unpublished_chart(found: Posterior) -> alt.VConcatChart:
         ]
         x = _axis(
             f"{metric}, {those[0].metric.unit}",
-            alt.Scale(type="log", nice=False),
+            alt.Scale(
+                type="log",
+                domain=[
+                    0.95 * min(one.value.low for one in those),
+                    1.05 * max(one.value.high for one in those),
+                ],
+                nice=False,
+            ),
             alt.Axis(format="~s", tickCount=6),
         )
         panels.append(_intervals(rows, names, x, ["posterior"], None))

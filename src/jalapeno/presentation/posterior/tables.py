@@ -34,6 +34,8 @@ from jalapeno.presentation.tables import Table, kind_word
 
 TOP = 3
 """Unknowns, plans or measurements that are told of each answer."""
+PAIRS = 15
+"""Pairs of unknowns that are told."""
 TELLING = 0.05
 """Shares below are not told."""
 
@@ -207,9 +209,9 @@ def pairs_table(found: Posterior) -> Table:
         align="llr",
         rows=tuple(
             (f"`{name_of(pair.first)}`", f"`{name_of(pair.second)}`", f"{pair.correlation:+.2f}")
-            for pair in pairs(found)
+            for pair in pairs(found)[:PAIRS]
         ),
-        note="Over the posterior; of those at 0.3 and above.",
+        note=f"Over the posterior, the strongest {PAIRS} at 0.3 and above.",
     )
 
 
@@ -237,7 +239,8 @@ def answers_table(found: Posterior) -> Table:
         align="lllrrrrr",
         rows=rows,
         note="Eight chips on A0 silicon. Tails by simulation at a few draws, the rest by the "
-        "closed form times what simulation makes of it. The twin's own error is included; that of TTFT is "
+        "closed form times what simulation makes of it. The twin's own error is included; that of "
+        "TTFT is "
         "what the twin shows on measured rows of other systems.",
     )
 
