@@ -26,7 +26,10 @@ BETWEEN = 24
 WHITE = "#ffffff"
 LINES: tuple[list[float], ...] = ([1, 0], [7, 3], [2, 3], [8, 3, 2, 3])
 """Dashes of systems, in the order in which they come."""
-BAND = "Grey band: 90 % of what the published numbers leave open at that speed, plans held."
+BAND = (
+    "Grey band: 90 % of what Jalapeño's published numbers leave open, plans held; the curve is at "
+    "the catalogue's constants."
+)
 SOURCES = "Simulated: jalapeno. Workload and curve: as InferenceX by SemiAnalysis."
 
 ENDS = ("low", "high")

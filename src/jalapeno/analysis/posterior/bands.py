@@ -82,11 +82,11 @@ class Moved:
     subject: Subject
     draws: tuple[Mapping[str, float], ...]
     seen: dict[tuple[object, ...], Floats] = field(default_factory=dict)
-    """By key of an option: (draws, 3), factors on TBT, throughput and package draw; NaN where it
-    does not fit."""
+    """By key of an option: (draws, 4), factors on TBT, throughput, package draw and end-to-end
+    latency; NaN where it does not fit."""
 
     def factors(self, options: Sequence[Option]) -> Floats:
-        """(options, draws, 3): by what each draw changes each of *options*."""
+        """(options, draws, 4): by what each draw changes each of *options*."""
         new = [one for one in options if one.key not in self.seen]
         served = Precision.as_served(
             self.subject.engine, self.subject.model, self.subject.system.chip
@@ -110,13 +110,13 @@ class Moved:
         return band(
             np.array([point.speed for point in front])[:, None] / moved[:, :, 0],
             np.array([found.bench.rate(per, point).value for point in front])[:, None] * rates,
-            self.errors(),
+            self.errors(LOADED),
             [point.speed for point in front],
         )
 
-    def errors(self) -> Floats:
-        """(draws, repeats): factors by which the twin may be off, under load."""
-        scale = np.array([values[LOADED] for values in self.draws])[:, None]
+    def errors(self, path: str) -> Floats:
+        """(draws, repeats): factors by which the twin may be off; *path*: the scale's unknown."""
+        scale = np.array([values[path] for values in self.draws])[:, None]
         places = (np.arange(REPEATS) + 0.5) / REPEATS
         found: Floats = np.exp(scale * student.ppf(places, DEGREES)[None, :])
         return found
@@ -132,8 +132,8 @@ def moved_by(subject: Subject, draws: Draws, count: int = DRAWN) -> Moved | None
 
 def _in_world(
     subject: Subject, option: Option, values: Mapping[str, float], served: Precision
-) -> tuple[float, float, float]:
-    """(TBT, throughput, watts) of *option* under a draw; formats that the user chose stay."""
+) -> tuple[float, ...]:
+    """What *option* does under a draw; formats that the user chose stay."""
     world = world_of(values, subject.system, subject.engine)
     pools = option.pools
     if subject.precision == served:
@@ -142,18 +142,19 @@ def _in_world(
     try:
         return _steady(subject, pools, option.concurrency, world)
     except DoesNotFit:
-        return float("nan"), float("nan"), float("nan")
+        return (float("nan"),) * 4
 
 
 def _steady(
     subject: Subject, pools: Sequence[Pool], concurrency: int, world: World | None = None
-) -> tuple[float, float, float]:
+) -> tuple[float, ...]:
+    """(TBT, throughput, watts, end-to-end latency)."""
     system, engine = (world.system, world.engine) if world else (subject.system, subject.engine)
     prompt, output = subject.mean_lengths
     prices = tuple(compile_price(subject.model, pool.plan, system, engine) for pool in pools)
     load = Load(concurrency=concurrency, prompt=prompt, output=output)
     found: SteadyState = estimate(prices, tuple(pool.replicas for pool in pools), load)
-    return found.tpot, found.tokens_per_s_per_chip, found.watts_per_chip
+    return found.tpot, found.tokens_per_s_per_chip, found.watts_per_chip, found.e2e
 
 
 def band(

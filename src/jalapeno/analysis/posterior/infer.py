@@ -21,6 +21,7 @@ from jalapeno.analysis.posterior.sampler import (
     effective,
     prior_draws,
     resampled,
+    sampler,
     threads,
     walk,
 )
@@ -32,7 +33,7 @@ from jalapeno.analysis.posterior.situations import (
     situations,
     steady_answers,
 )
-from jalapeno.analysis.posterior.start import lists_of, walkers
+from jalapeno.analysis.posterior.start import PILOTS, TRIED, lists_of, walkers
 from jalapeno.analysis.posterior.unknowns import Floats, named
 from jalapeno.analysis.posterior.worlds import measured_system, overrides_of
 from jalapeno.analysis.published import ENGINE
@@ -132,6 +133,8 @@ class Effort:
     kept: int = KEPT
     played: int = PLAYED
     checked: int = CHECKED
+    pilots: int = PILOTS
+    tried: int = TRIED
 
 
 def infer(effort: Effort, seed: int, tick: Tick) -> Posterior:
@@ -139,11 +142,12 @@ def infer(effort: Effort, seed: int, tick: Tick) -> Posterior:
 
     Raises :class:`UsageError` where the sampler is not installed.
     """
+    sampler()  # before minutes of work, not after
     system, engine = measured_system(), catalogue.engine(ENGINE)
     everything = published_numbers()
     numbers = [number for number in everything if not number.derived]
     tick("short lists of plans", 0, 1)
-    listed = lists_of(everything, system, engine, seed)
+    listed = lists_of(everything, system, engine, seed, effort.pilots)
     tick("short lists of plans", 1, 1)
     plain = judge_of(everything, listed, system, engine)
     ramps = base_ramps(plain, lambda stage, jobs: side_by_side(stage, jobs, tick))
@@ -152,7 +156,7 @@ def infer(effort: Effort, seed: int, tick: Tick) -> Posterior:
     with threads() as pool:
         prior_scores = prior_draws(effort.prior, seed)
         prior = in_parts(judge, prior_scores, pool, tick, "draws of the prior")
-        start = walkers(judge, seed, pool)
+        start = walkers(judge, seed, pool, effort.tried)
     chain = walk(judge, start, steps=effort.steps, burn=effort.burn, seed=seed, tick=tick)
     places = resampled(chain.log_weights, effort.kept, seed)
     # in an order that has nothing to do with the chain's, so that the first few are a fair sample

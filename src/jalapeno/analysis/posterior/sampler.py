@@ -122,7 +122,7 @@ def walk(
 
     Raises :class:`UsageError` where emcee is not installed.
     """
-    emcee = _emcee()
+    emcee = sampler()
     with threads() as pool:
 
         def target(scores: Floats) -> Floats:
@@ -136,22 +136,22 @@ def walk(
             (emcee.moves.DESnookerMove(), 0.1),
             (emcee.moves.MHMove(_refresh), 0.4),
         ]
-        sampler = emcee.EnsembleSampler(
+        ensemble = emcee.EnsembleSampler(
             len(start), start.shape[1], target, moves=moves, vectorize=True
         )
         first = emcee.State(start, random_state=np.random.RandomState(seed).get_state())
-        going = sampler.sample(first, iterations=burn + steps)
+        going = ensemble.sample(first, iterations=burn + steps)
         for done, _ in enumerate(going, start=1):
             tick(stage, done, burn + steps)
-        scores = sampler.get_chain(discard=burn, flat=True)
+        scores = ensemble.get_chain(discard=burn, flat=True)
         outcomes = judge.outcomes(scores, pool)
     return Chain(
         scores=scores,
         outcomes=outcomes,
         likelihoods=outcomes.log_likelihoods(),
-        acceptance=float(np.mean(sampler.acceptance_fraction)),
-        autocorrelation=_memory(emcee, sampler.get_chain(discard=burn)),
-        stuck=int(np.sum(np.ptp(sampler.get_chain(discard=burn)[:, :, 0], axis=0) == 0.0)),
+        acceptance=float(np.mean(ensemble.acceptance_fraction)),
+        autocorrelation=_memory(emcee, ensemble.get_chain(discard=burn)),
+        stuck=int(np.sum(np.ptp(ensemble.get_chain(discard=burn)[:, :, 0], axis=0) == 0.0)),
     )
 
 
@@ -165,7 +165,8 @@ def _memory(emcee: Any, chain: Floats) -> float:
     return float(np.nanmean(times))
 
 
-def _emcee() -> Any:
+def sampler() -> Any:
+    """The module that samples; :class:`UsageError` says how to install it where it is not."""
     try:
         import emcee
     except ImportError as error:

@@ -56,11 +56,11 @@ def catalogue_scores() -> Floats:
 
 
 def lists_of(
-    numbers: Sequence[Published], system: System, engine: Engine, seed: int
+    numbers: Sequence[Published], system: System, engine: Engine, seed: int, pilots: int = PILOTS
 ) -> Mapping[str, Listed]:
     """Short lists of all models over pilot draws near the catalogue."""
     base = World(system, engine, "MXFP8", "MXFP8")
-    spread = np.random.default_rng(seed).standard_normal((PILOTS, len(PATHS)))
+    spread = np.random.default_rng(seed).standard_normal((pilots, len(PATHS)))
     scores = catalogue_scores() + PILOT_SPREAD * spread
     worlds = [base, *(world_of(named(row), system, engine) for row in values_of(scores))]
     found = {}
@@ -72,13 +72,13 @@ def lists_of(
     return found
 
 
-def walkers(judge: Judge, seed: int, pool: ThreadPoolExecutor) -> Floats:
+def walkers(judge: Judge, seed: int, pool: ThreadPoolExecutor, tried: int = TRIED) -> Floats:
     """The first places of the walkers: the more likely ones of many near the catalogue."""
     generator = np.random.default_rng(seed)
-    scores = catalogue_scores() + NEARBY * generator.standard_normal((TRIED, len(PATHS)))
+    scores = catalogue_scores() + NEARBY * generator.standard_normal((tried, len(PATHS)))
     logs, _ = log_mixture(judge.outcomes(scores, pool))
     shares = tempered(logs - 0.5 * np.sum(scores**2, axis=1), WALKERS // 3)
-    places = generator.choice(TRIED, WALKERS, p=shares)
+    places = generator.choice(tried, WALKERS, p=shares)
     jitter = 0.1 * generator.standard_normal((WALKERS, len(PATHS)))
     found: Floats = scores[places] + jitter
     return found

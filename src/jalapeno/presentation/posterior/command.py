@@ -95,6 +95,7 @@ def posterior_command(asked: Asked) -> None:
 def effort_of(samples: int) -> Effort:
     """How much work *samples* steps are: the rest goes with them."""
     from jalapeno.analysis.posterior.infer import BURN, CHECKED, KEPT, PLAYED, PRIOR, Effort
+    from jalapeno.analysis.posterior.start import PILOTS, TRIED
 
     share = min(1.0, samples / SAMPLES)
     return Effort(
@@ -104,6 +105,8 @@ def effort_of(samples: int) -> Effort:
         kept=max(60, round(KEPT * share)),
         played=max(2, round(PLAYED * share)),
         checked=max(1, round(CHECKED * share)),
+        pilots=max(1, round(PILOTS * share)),
+        tried=max(60, round(TRIED * share)),
     )
 
 
