@@ -14,7 +14,16 @@ from jalapeno.cost import PARTS
 from jalapeno.mapping import OUTPUTS
 from jalapeno.simulation import Role, Scenario, simulate, start
 from tests.simulation.reference import Reference, only_decode, rows_of
-from tests.simulation.scenes import Scene, closed, plan, poisson, scenes, tight_scenes, unified
+from tests.simulation.scenes import (
+    Scene,
+    closed,
+    plan,
+    poisson,
+    scenes,
+    speculation,
+    tight_scenes,
+    unified,
+)
 
 N_PARTS = len(PARTS)
 
@@ -51,6 +60,18 @@ def test_the_loop_does_what_a_step_by_step_simulator_does(scene: Scene) -> None:
 @settings(max_examples=150)
 @given(tight_scenes())
 def test_it_does_so_where_sequences_give_way(scene: Scene) -> None:
+    agree(scene.scenario())
+
+
+@settings(max_examples=120)
+@given(scenes().flatmap(speculation))
+def test_it_does_so_where_tokens_are_drafted(scene: Scene) -> None:
+    agree(scene.scenario())
+
+
+@settings(max_examples=120)
+@given(tight_scenes().flatmap(speculation))
+def test_it_does_so_where_tokens_are_drafted_and_sequences_give_way(scene: Scene) -> None:
     agree(scene.scenario())
 
 

@@ -61,11 +61,22 @@ SCALARS = (
     "static",
     "cap",
     "apart",  # 1 where ranks are micro-batches, which do not meet at the experts
+    "drafts_rest",  # layers of draft passes beside the first, which only decoding has
+    "drafts_load",
 )
-CHIPS_RANK, LAYERS_REST, LAYERS_LOAD, HOST_STEP, HOST_SEQUENCE, STATIC, CAP, APART = range(
-    len(SCALARS)
-)
-RANK_TOKENS, RANK_DECODE, RANK_SAMPLED, WORKER_TOKENS, ATTENTION = range(5)
+(
+    CHIPS_RANK,
+    LAYERS_REST,
+    LAYERS_LOAD,
+    HOST_STEP,
+    HOST_SEQUENCE,
+    STATIC,
+    CAP,
+    APART,
+    DRAFTS_REST,
+    DRAFTS_LOAD,
+) = range(len(SCALARS))
+RANK_TOKENS, RANK_DECODE, RANK_SAMPLED, WORKER_TOKENS, WORKER_DECODE, ATTENTION = range(6)
 """Classes of operators by what they depend on, in the order of the arrays."""
 ROW_OF_CLASS = (batch.TOKENS, batch.DECODE, batch.SAMPLED)
 
@@ -264,9 +275,10 @@ def price_rows(
     """
     first[:] = 0.0
     slope[:] = 0.0
-    tokens = 0.0
+    tokens, decoding = 0.0, 0.0
     for rank in range(len(rows)):
         tokens += rows[rank, batch.TOKENS]
+        decoding += rows[rank, batch.DECODE]
     if tokens <= 0.0:
         return FOREVER
     scalars = arrays.scalars[which]
@@ -278,10 +290,14 @@ def price_rows(
     ranks_joules = first[JOULES] * scalars[CHIPS_RANK]
     first[JOULES] = 0.0
     add_class(arrays, memo, which, WORKER_TOKENS, tokens, first)
+    add_class(arrays, memo, which, WORKER_DECODE, decoding, first)
     first[JOULES] = ranks_joules + first[JOULES] * chips
     slope[JOULES] *= scalars[CHIPS_RANK]
     rest = scalars[LAYERS_REST]
     first[ISSUED] += rest + (scalars[LAYERS_LOAD] - rest) * (1.0 - 1.0 / tokens)
+    if decoding > 0.0:
+        rest = scalars[DRAFTS_REST]
+        first[ISSUED] += rest + (scalars[DRAFTS_LOAD] - rest) * (1.0 - 1.0 / decoding)
     first[ISSUED] += scalars[HOST_STEP]
     if scalars[APART] == 0.0:
         hold = min(hold, expose_communication(first, slope))

@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from jalapeno.errors import JalapenoError
+from jalapeno.presentation.audit.command import audit_command
 from jalapeno.presentation.compare_command import compare_command
 from jalapeno.presentation.explain_command import explain_command
 from jalapeno.presentation.files import unwritable
@@ -29,6 +30,7 @@ from jalapeno.presentation.show_command import show_command
 from jalapeno.presentation.simulate_command import simulate_command
 from jalapeno.presentation.size_command import size_command
 from jalapeno.presentation.system_command import system_check_command
+from jalapeno.presentation.validation.command import validate_command
 
 INTERRUPTED, TERMINATED = 130, 143
 """128 plus the number of the signal, as shells have it."""
@@ -78,6 +80,10 @@ app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce
 )
 app.command("posterior", epilog="Example: jalapeno posterior --seed 1 --out out/posterior")(
     posterior_command
+)
+app.command("audit", epilog="Example: jalapeno audit deepseek-r1 --out audit.png")(audit_command)
+app.command("validate", epilog="Example: jalapeno validate --tier T2 --protocol curves")(
+    validate_command
 )
 system_app = typer.Typer(
     help="Chips and systems of one's own.",
