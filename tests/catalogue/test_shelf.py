@@ -88,7 +88,7 @@ def data() -> list[tuple[str, str]]:
     found = [
         (f"{shelf.name}/{file.name}", file.read_text("utf-8"))
         for shelf in folder.iterdir()
-        if shelf.name != "traces"  # requests, and no facts
+        if shelf.name in (*catalogue.SHELVES, "posterior")  # the rest are requests and points
         for file in shelf.iterdir()
     ]
     return sorted(found)
