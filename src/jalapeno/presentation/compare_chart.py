@@ -52,7 +52,7 @@ def compare_chart(
         SOURCES,
     ]
     if any(one.moved is not None for one in drawn):
-        lines.insert(2, BAND)
+        lines[2:2] = BAND
     heading = alt.TitleParams(TITLE, subtitle=lines, anchor="start", subtitleColor=GREY)
     chart: alt.VConcatChart = (
         alt.vconcat(*rows, spacing=18)

@@ -27,9 +27,10 @@ WHITE = "#ffffff"
 LINES: tuple[list[float], ...] = ([1, 0], [7, 3], [2, 3], [8, 3, 2, 3])
 """Dashes of systems, in the order in which they come."""
 BAND = (
-    "Grey band: 90 % of what Jalapeño's published numbers leave open, plans held; the curve is at "
-    "the catalogue's constants."
+    "Grey band: 90 % of what Jalapeño's published numbers leave open; dashed: its median.",
+    "The band is over the plans that were simulated at the catalogue's constants.",
 )
+"""What a band is, in two lines."""
 SOURCES = "Simulated: jalapeno. Workload and curve: as InferenceX by SemiAnalysis."
 
 ENDS = ("low", "high")
@@ -71,7 +72,7 @@ def heading(text: str, found: Frontier, banded: bool = False) -> alt.TitleParams
     said = f"{workload(found.bench.subject)}; closed loop; mixed tokens are prompt and answer."
     lines = [said, "Filled: on the front. Hollow: simulated, but beaten.", SOURCES]
     if banded:
-        lines.insert(2, BAND)
+        lines[2:2] = BAND
     return alt.TitleParams(text, subtitle=lines, anchor="start", fontSize=15, subtitleColor=GREY)
 
 
@@ -174,7 +175,9 @@ def _bands(rows: Rows, x: alt.X, y: Callable[[str], alt.Y]) -> list[alt.Chart]:
         return []
     base = alt.Chart(inline(rows)).encode(x=x, detail="series:N")
     edges = [base.mark_line(color=GREY, strokeWidth=0.8).encode(y=y(end)) for end in ENDS]
-    return [base.mark_area(color=GREY, opacity=0.22).encode(y=y("low"), y2="high:Q"), *edges]
+    middle = base.mark_line(color=GREY, strokeWidth=1.0, strokeDash=[4, 4]).encode(y=y("median"))
+    area = base.mark_area(color=GREY, opacity=0.22).encode(y=y("low"), y2="high:Q")
+    return [area, *edges, middle]
 
 
 def _scale(drawn: Sequence[Drawn], looks: Sequence[Any]) -> alt.Scale:

@@ -1,7 +1,8 @@
 """Bands: the interval of what was simulated at the catalogue's constants, from the shipped draws.
 
 For each draw the closed form says by which factor speed and throughput of a deployment change
-against the catalogue's constants; the simulation is moved by that factor.  Plans are held.
+against the catalogue's constants; the simulation is moved by that factor.  Plans that nobody tried
+at the catalogue's constants are missing, and where they would win a band is too low.
 """
 
 from __future__ import annotations
@@ -103,13 +104,16 @@ class Moved:
         return np.array([self.seen[one.key] for one in options])
 
     def band(self, found: Frontier, per: Per) -> tuple[BandPoint, ...]:
-        """The band of a frontier's front for the denominator *per*, with the twin's own error."""
-        front = found.front(per)
-        moved = self.factors([point.option for point in front])
+        """The band of a frontier's front for the denominator *per*, with the twin's own error.
+
+        All that was simulated counts, for what the catalogue's constants beat may win under others.
+        """
+        front, points = found.front(per), found.points
+        moved = self.factors([point.option for point in points])
         rates = moved[:, :, 1] / (moved[:, :, 2] if per is Per.PACKAGE else 1.0)
         return band(
-            np.array([point.speed for point in front])[:, None] / moved[:, :, 0],
-            np.array([found.bench.rate(per, point).value for point in front])[:, None] * rates,
+            np.array([point.speed for point in points])[:, None] / moved[:, :, 0],
+            np.array([found.bench.rate(per, point).value for point in points])[:, None] * rates,
             self.errors(LOADED),
             [point.speed for point in front],
         )

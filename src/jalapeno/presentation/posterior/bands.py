@@ -55,7 +55,13 @@ def moved_for(subject: Subject, wanted: bool) -> Moved | None:
 def band_rows(name: str, band: Sequence[BandPoint]) -> list[dict[str, Any]]:
     """A band as data of a picture."""
     return [
-        {"series": name, "speed": one.speed, "low": one.rate.low, "high": one.rate.high}
+        {
+            "series": name,
+            "speed": one.speed,
+            "low": one.rate.low,
+            "median": one.rate.median,
+            "high": one.rate.high,
+        }
         for one in band
     ]
 
@@ -83,8 +89,9 @@ def band_table(found: Frontier, per: Per, moved: Moved) -> Table:
             )
             for one in shown
         ),
-        note=f"What {len(moved.draws)} draws of Jalapeño's posterior leave open, plans held, the "
-        "twin's own error included; see jalapeno posterior. Facts set by hand stay.",
+        note=f"What {len(moved.draws)} draws of Jalapeño's posterior leave open, the twin's own "
+        "error included, over the plans that were simulated at the catalogue's constants; see "
+        "jalapeno posterior. Facts set by hand stay.",
     )
 
 
