@@ -161,8 +161,8 @@ class Reproduction:
     """The measured non-MTP rows."""
     layouts: tuple[RowResult, ...]
     """Public layouts without a public measurement."""
-    mtp_rows: tuple[Row, ...]
-    """Drawn as measured, not simulated."""
+    mtp_rows: tuple[RowResult, ...]
+    """Measured with multi-token prediction; their acceptance is that of another workload."""
     curves: tuple[Curve, ...]
     left_out: tuple[LeftOut, ...]
     constants: Mapping[str, str]

@@ -422,6 +422,10 @@ class Engine:
     how well its kernels are tuned there."""
     issue_scale: Mapping[str, Ratio] = field(default_factory=dict)
     """Factors on all ``issue_*`` costs by the same keys: how much is fused and launched ahead."""
+    tables: Mapping[str, str] = field(default_factory=dict)
+    """Measured tables that say what operators take, by ``"chip/model/tpN"``: where they are and
+    which ones are meant, ``"place#sha256=digest"``.  An engine that has tables prices nothing that
+    it has none for."""
     facts: Facts = field(default_factory=dict, compare=False)
 
 

@@ -59,7 +59,8 @@ a datasheet prediction uses.  An issue cost of layers is not among them: it cann
 that of phases."""
 
 FACTORS = (("maturity", 0.3), ("issue_scale", 0.3))
-"""Tables of factors and the spread of their priors: about what kernels of one generation differ by."""
+"""Tables of factors and the spread of their priors: about what kernels of one generation differ
+by."""
 
 PAIR_SPREAD = 0.2
 """The same for a model on a chip, beside the factors of both."""
@@ -76,11 +77,11 @@ def factors(rows: Iterable[Mapping[str, Any]]) -> list[Constant]:
     chips, models = {chip for chip, _ in pairs}, {model for _, model in pairs}
     found = []
     for table, spread in FACTORS:
-        for key in (*sorted(chips), *sorted(models)):
-            found.append(Constant(f"{table}.{key}", 1.0, 1 / MOST, MOST, spread))
-        for chip, model in sorted(pairs):
-            path = f"{table}.{chip}/{model}"
-            found.append(Constant(path, 1.0, 1 / MOST, MOST, PAIR_SPREAD))
+        for keys, width in (
+            ((*sorted(chips), *sorted(models)), spread),
+            ([f"{chip}/{model}" for chip, model in sorted(pairs)], PAIR_SPREAD),
+        ):
+            found += [Constant(f"{table}.{key}", 1.0, 1 / MOST, MOST, width) for key in keys]
     return found
 
 
@@ -96,11 +97,10 @@ def concerns(constant: Constant, chip: str, model: str) -> bool:
 
 def engine_with(engine: Engine, constants: Sequence[Constant], values: Sequence[float]) -> Engine:
     """*engine* with these *values* (SI) and no factor but those given."""
-    fields: dict[str, Any] = {}
-    tables: dict[str, dict[str, float]] = {table: {} for table, _ in FACTORS}
+    changes: dict[str, Any] = {table: {} for table, _ in FACTORS} | dict.fromkeys(LAYER, 0.0)
     for constant, value in zip(constants, values, strict=True):
         if constant.table:
-            tables[constant.table][constant.key] = float(value)
+            changes[constant.table][constant.key] = float(value)
         else:
-            fields[constant.path] = float(value)
-    return replace(engine, **fields, **dict.fromkeys(LAYER, 0.0), **tables)
+            changes[constant.path] = float(value)
+    return replace(engine, **changes)

@@ -13,7 +13,7 @@ from jalapeno.analysis.calibration.residuals import SCALE, Floats, Problem
 from jalapeno.catalogue import Engine
 from jalapeno.errors import UsageError
 
-ROUNDS = 5
+ROUNDS = 12
 """Derivatives made anew at the most, in a full fit."""
 
 REFITS = 4
@@ -54,12 +54,14 @@ class Fit:
     @property
     def answered(self) -> Mask:
         """Rows that were played."""
-        return np.isfinite(self.left).all(axis=1)
+        found: Mask = np.isfinite(self.left).all(axis=1)
+        return found
 
 
-def fit(problem: Problem, on_stage: OnStage = silent) -> Fit:
+def fit(problem: Problem, on_stage: OnStage = silent, rounds_most: int = ROUNDS) -> Fit:
     """Minimise ``sum soft_l1(residuals / 0.1) + sum (priors)^2`` over all rows (scipy, trust
-    region).  Raises :class:`UsageError` for fewer points than constants."""
+    region), in *rounds_most* evaluations.  Raises :class:`UsageError` for fewer points than
+    constants."""
     needed = sum(constant.table == "" for constant in problem.constants)
     if len(problem.rows) < needed:
         raise UsageError(
@@ -76,7 +78,7 @@ def fit(problem: Problem, on_stage: OnStage = silent) -> Fit:
         last[:] = [problem.derivatives(x, left, lambda done: on_stage(stage, done, unknowns))]
         return last[0]
 
-    x, left = _solve(problem, problem.start, slopes, ROUNDS, on_stage)
+    x, left = _solve(problem, problem.begin, slopes, rounds_most, on_stage)
     return Fit(problem, x, left, last[0])
 
 

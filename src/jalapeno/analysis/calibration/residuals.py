@@ -26,6 +26,12 @@ STEP = 0.01
 PEAK = 0.95
 """Most of a chip's peak that constants and factors may promise together."""
 
+RATES = ("matrix_efficiency", "prefill_attention_efficiency", "decode_attention_efficiency")
+"""What a factor of ``maturity`` multiplies."""
+
+MULTIPLIED = {"maturity": RATES, "issue_scale": ("issue_phase",)}
+"""Constants that a factor of each table multiplies."""
+
 PENALTY = 10.0
 """Residual for each unit of logarithm beyond :data:`PEAK`."""
 
@@ -47,6 +53,24 @@ class Problem:
         return np.log([constant.start for constant in self.constants])
 
     @property
+    def begin(self) -> Floats:
+        """Logarithms of what the engine entry says, where it is within bounds; else the starts.
+
+        A fit begins there; priors stay where they are.
+        """
+        found = []
+        for constant in self.constants:
+            table = getattr(self.engine, constant.table) if constant.table else {}
+            own = (
+                table.get(constant.key, 1.0)
+                if constant.table
+                else getattr(self.engine, constant.path)
+            )
+            within = constant.low <= own <= constant.high
+            found.append(own if within else constant.start)
+        return np.log(found)
+
+    @property
     def bounds(self) -> tuple[Floats, Floats]:
         """Logarithms of the bounds."""
         return (
@@ -61,14 +85,10 @@ class Problem:
     def residuals(self, x: Floats, on_done: OnDone = lambda count: None) -> Floats:
         """(rows, 2): logarithms of played over measured TPOT and, weighted, TTFT; NaN where the
         plan does not fit."""
-        return self._of(x, range(len(self.rows)), on_done)
-
-    def _of(self, x: Floats, which: Sequence[int], on_done: OnDone = lambda count: None) -> Floats:
         engine = self.engine_at(x)
-        rows = [self.rows[index] for index in which]
-        said = answers(rows, lambda name, system, model: engine, on_done)
-        found = np.full((len(rows), 2), np.nan)
-        for place, (row, item) in enumerate(zip(rows, said, strict=True)):
+        said = answers(self.rows, lambda name, system, model: engine, on_done)
+        found = np.full((len(self.rows), 2), np.nan)
+        for place, (row, item) in enumerate(zip(self.rows, said, strict=True)):
             if isinstance(item, Answer):
                 found[place] = (
                     math.log(item.tpot_ms / row["measured_tpot_ms"]),
@@ -81,18 +101,26 @@ class Problem:
     ) -> npt.NDArray[np.float64]:
         """(rows, 2, unknowns) by differences around *x*, where residuals are *at*.
 
-        A factor is tried on those rows alone that it concerns.
+        A factor multiplies what it stands beside, so its derivative is the sum of theirs (in
+        logarithms) on the rows that it concerns, and nothing is played for it.
         """
+        columns = {constant.path: n for n, constant in enumerate(self.constants)}
         found = np.zeros((len(self.rows), 2, len(self.constants)))
-        places = [(chip_of(row), str(row["model"])) for row in self.rows]
         high = self.bounds[1]
+        for path, column in columns.items():
+            if self.constants[column].table == "":
+                moved = x.copy()
+                step = -STEP if x[column] + STEP > high[column] else STEP
+                moved[column] += step
+                found[:, :, column] = (self.residuals(moved) - at) / step
+                on_done(column + 1)
+        places = [(chip_of(row), str(row["model"])) for row in self.rows]
         for column, constant in enumerate(self.constants):
-            which = [n for n, place in enumerate(places) if concerns(constant, *place)]
-            moved = x.copy()
-            step = -STEP if x[column] + STEP > high[column] else STEP
-            moved[column] += step
-            found[which, :, column] = (self._of(moved, which) - at[which]) / step
-            on_done(column + 1)
+            if constant.table:
+                which = [n for n, place in enumerate(places) if concerns(constant, *place)]
+                for path in MULTIPLIED[constant.table]:
+                    found[which, :, column] += found[which, :, columns[path]]
+                on_done(column + 1)
         return found
 
     def prior(self, x: Floats) -> Floats:
@@ -104,13 +132,13 @@ class Problem:
     def _beyond(self, x: Floats) -> Floats:
         value = dict(zip((constant.path for constant in self.constants), x, strict=True))
         pairs = sorted({(chip_of(row), str(row["model"])) for row in self.rows})
-        found = []
-        for chip, model in pairs:
-            factor = sum(
-                value.get(f"maturity.{key}", 0.0) for key in (chip, model, f"{chip}/{model}")
-            )
-            for path in ("matrix_efficiency", "prefill_attention_efficiency"):
-                found.append(max(0.0, value[path] + factor - math.log(PEAK)))
+        factors = [
+            sum(value.get(f"maturity.{key}", 0.0) for key in (chip, model, f"{chip}/{model}"))
+            for chip, model in pairs
+        ]
+        found = [
+            max(0.0, value[path] + factor - math.log(PEAK)) for factor in factors for path in RATES
+        ]
         return PENALTY * SCALE * np.array(found)
 
 

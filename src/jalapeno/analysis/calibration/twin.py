@@ -10,30 +10,38 @@ import polars as pl
 
 from jalapeno import catalogue
 from jalapeno.analysis.calibration.constants import CONSTANTS, engine_with, factors
-from jalapeno.analysis.calibration.fit import Fit, OnStage, fit, refit, silent
+from jalapeno.analysis.calibration.fit import ROUNDS, Fit, OnStage, fit, refit, silent
 from jalapeno.analysis.calibration.residuals import problem
 from jalapeno.analysis.evidence.answers import answers, predictions
 from jalapeno.analysis.evidence.scenarios import as_catalogued, entry_name
+from jalapeno.analysis.validation.contenders import TWIN, Contender
 from jalapeno.analysis.validation.protocols import Predictor
 from jalapeno.catalogue import Engine, Model, System
 
 Fits = Mapping[str, Fit]
 """Fits of all rows, by engine entry."""
 
+MOST_IN_FLIGHT = 1024
+"""Points with more requests in flight are asked about but not fitted on: a few of them would take
+most of the time."""
+
+TOUCHES = 2
+"""Evaluations of the fit of all rows that a validation begins with."""
+
 FITTABLE = 12
 """An engine with fewer points keeps the constants that a datasheet prediction uses."""
 
 
-def fits_of(rows: pl.DataFrame, on_stage: OnStage = silent) -> Fits:
+def fits_of(rows: pl.DataFrame, on_stage: OnStage = silent, rounds_most: int = ROUNDS) -> Fits:
     """A fit of every engine entry that *rows* have enough points of."""
     by_entry: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows.iter_rows(named=True):
+    for row in rows.filter(pl.col("concurrency") <= MOST_IN_FLIGHT).iter_rows(named=True):
         by_entry.setdefault(entry_name(row), []).append(row)
     found = {}
     for name, own in sorted(by_entry.items()):
         if len(own) >= FITTABLE:
             unknowns = (*CONSTANTS, *factors(own))
-            found[name] = fit(problem(name, own, unknowns), _named(on_stage, name))
+            found[name] = fit(problem(name, own, unknowns), _named(on_stage, name), rounds_most)
     return found
 
 
@@ -64,6 +72,24 @@ def twin(fits: Fits) -> Callable[[pl.DataFrame], Predictor]:
         return predictor(engines)
 
     return fitted
+
+
+def twin_of(rows: pl.DataFrame, on_stage: OnStage = silent) -> Contender:
+    """The twin among contenders, whose fits begin at a fit of all *rows*.
+
+    That fit is made when it is first needed: from the catalogue's constants in :data:`TOUCHES`
+    evaluations, because these are fitted already.
+    """
+    fits: list[Fits] = []
+
+    def fitted(given: pl.DataFrame) -> Predictor:
+        if given.is_empty():
+            return predictor({})
+        if not fits:
+            fits.append(fits_of(rows, on_stage, TOUCHES))
+        return twin(fits[0])(given)
+
+    return Contender(TWIN, "the twin", fitted)
 
 
 def predictor(engines: Mapping[str, Engine]) -> Predictor:

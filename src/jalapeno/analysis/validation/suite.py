@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from jalapeno.analysis.calibration.twin import twin_of
 from jalapeno.analysis.validation.cleaned import read_cleaned
 from jalapeno.analysis.validation.contenders import everyone
 from jalapeno.analysis.validation.protocols import PROTOCOLS, protocol
@@ -38,7 +39,7 @@ def gather(
         rows=sifted.rows,
         excluded=sifted.excluded,
         source=ATTRIBUTION if path is None else path.name,
-        contenders=everyone(),
+        contenders=(*everyone(), twin_of(sifted.rows, on_progress)),
         protocols=tuple(name for name in PROTOCOLS if not protocols or name in protocols),
         tables=tables,
         on_progress=on_progress,
