@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from jalapeno import catalogue
 from jalapeno.analysis.curves import curves_of
 from jalapeno.analysis.inverse import constants_text, leave_one_out
+from jalapeno.analysis.posterior.quoted import banded
+from jalapeno.analysis.posterior.shipped import shipped
 from jalapeno.analysis.published import (
     Hunt,
     facts_for,
@@ -128,6 +130,7 @@ def reproduce(on_run: OnRun, on_progress: OnProgress) -> Reproduction:
         curves=curves_of(comparisons, results, drafted, drawn),
         left_out=left_out,
         constants=constants_text(),
+        bands=banded(comparisons, shipped()),
     )
 
 

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from jalapeno.analysis.references import ACCEPTANCE, ISL, OSL, RATIO
 from jalapeno.analysis.reproduction import Outcome, Reproduction
 from jalapeno.presentation.comparison_tables import (
+    bands_table,
     comparison_table,
     constants_table,
     denominators_table,
@@ -108,6 +109,8 @@ def _comparison(reproduction: Reproduction) -> Iterable[str]:
     for comparison in reproduction.comparisons:
         yield to_markdown(comparison_table(comparison))
         yield to_markdown(plans_table(comparison), level=4)
+    if reproduction.bands:
+        yield to_markdown(bands_table(reproduction.bands))
 
 
 def _rows(reproduction: Reproduction) -> Iterable[str]:

@@ -32,6 +32,7 @@ def reproduction_json(reproduction: Reproduction, runs: Iterable[Run]) -> dict[s
             {**asdict(one), "unit": unit_of(one.objective)} for one in reproduction.left_out
         ],
         "constants": dict(reproduction.constants),
+        "bands": [{**asdict(one), "unit": unit_of(one.objective)} for one in reproduction.bands],
         "runs": {run.name: run_json(run.scenario, run.report) for run in runs},
     }
 
