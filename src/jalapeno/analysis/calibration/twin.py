@@ -26,14 +26,14 @@ MOST_IN_FLIGHT = 512
 """Points with more requests in flight are asked about but not fitted on: a few of them would take
 most of the time."""
 
-MOST_POINTS = 160
+MOST_POINTS = 120
 """Points that a fold's fit of one engine is made of, chosen by a hash of their names: ten for each
 constant."""
 
 FITTABLE = 12
 """An engine with fewer points keeps the constants that a datasheet prediction uses."""
 
-ROUNDS = 8
+ROUNDS = 6
 """Evaluations of a fold's fit, from starts that know no measurement."""
 
 CATALOGUED = "catalogue"
