@@ -115,12 +115,14 @@ def test_tensorrt_serves_the_large_models_in_nvfp4_but_for_attention_and_head(mo
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_number_of_an_engine_is_a_fact(engine: str) -> None:
-    words = {"name", "title", "version", "formats", "activations", "maturity", "tables", "facts"}
-    numbers = {field.name for field in fields(Engine)} - words
+    words = {"name", "title", "version", "formats", "activations", "tables", "facts"}
+    factors = {"maturity", "issue_scale"}
+    numbers = {field.name for field in fields(Engine)} - words - factors - {"experts_share"}
     found = catalogue.engine(engine)
     assert numbers <= set(found.facts)
-    of_models = {f"maturity.{model}" for model in found.maturity}
-    assert {path for path in found.facts if "." in path} == of_models
+    assert found.experts_share == 1.0 or "experts_share" in found.facts
+    named = {f"{table}.{key}" for table in factors for key in getattr(found, table)}
+    assert {path for path in found.facts if "." in path} == named
 
 
 @pytest.mark.parametrize("engine", ["jalapeno-engine", "tensorrt-llm"])
