@@ -37,7 +37,8 @@ bench: setup ## how fast the twin is
 	$(BIN)/python -m benchmarks --docs docs/speed.md
 
 docs: setup ## regenerate the tables in docs/
-	$(BIN)/jalapeno reproduce --docs docs/validation.md
+	$(BIN)/jalapeno audit --docs docs/audit.md
+	$(BIN)/jalapeno validate --docs docs/validation.md
 
 fix: setup ## format, and repair what can be repaired
 	$(BIN)/ruff format .

@@ -11,9 +11,11 @@ from jalapeno.errors import (
     BadFact,
     BadPlan,
     BadScenario,
+    BadTable,
     DoesNotFit,
     JalapenoError,
     LawBroken,
+    MissingExtra,
     OutOfReach,
     OutputError,
     UnknownName,
@@ -22,7 +24,7 @@ from jalapeno.errors import (
     unknown_name,
 )
 
-USAGE = (UnknownName, BadFact, BadPlan, BadScenario)
+USAGE = (UnknownName, BadFact, BadTable, MissingExtra, BadPlan, BadScenario)
 OTHER = (DoesNotFit, OutOfReach, OutputError, LawBroken)
 
 
@@ -32,7 +34,7 @@ def own_classes() -> list[type]:
 
 
 def test_every_class_of_the_module_is_a_jalapeno_error() -> None:
-    assert len(own_classes()) == 10
+    assert len(own_classes()) == 12
     assert all(issubclass(kind, JalapenoError) for kind in own_classes())
 
 

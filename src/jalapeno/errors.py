@@ -4,6 +4,8 @@ JalapenoError
 ├── UsageError            what the user typed is wrong
 │   ├── UnknownName       no such entry; lists the nearest and all
 │   ├── BadFact           a fact is malformed: missing key, wrong unit, NaN, negative
+│   ├── BadTable          a measured table is malformed, or has nothing on what is asked
+│   ├── MissingExtra      an optional package is not installed; says which extra brings it
 │   ├── BadPlan           the plan does not divide the model or the system
 │   └── BadScenario       the scenario file is unreadable, wrong or of a newer format
 ├── DoesNotFit            model or request does not fit the memory
@@ -37,6 +39,14 @@ class UnknownName(UsageError):
 
 class BadFact(UsageError):
     """A fact is malformed: missing or unknown key, wrong unit, not finite, out of range."""
+
+
+class BadTable(UsageError):
+    """A table of measurements is malformed, or has nothing on what is asked."""
+
+
+class MissingExtra(UsageError):
+    """An optional package is not installed; says which extra of this package brings it."""
 
 
 class BadPlan(UsageError):

@@ -11,11 +11,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from jalapeno.simulation import Run, Scenario, simulate
-from tests.simulation.scenes import scenes, tight_scenes
+from tests.simulation.scenes import scenes, speculation, tight_scenes
 
 Integers = npt.NDArray[np.int64]
 few = settings(max_examples=40)
-all_scenes = st.one_of(scenes(), tight_scenes())
+all_scenes = st.one_of(
+    scenes(),
+    tight_scenes(),
+    scenes().flatmap(speculation),
+    tight_scenes().flatmap(speculation),
+)
 cuts = st.lists(st.floats(0.0, 1.0), max_size=8)
 
 

@@ -97,7 +97,12 @@ def test_the_tokens_of_all_segments_are_the_tokens_asked_for(scene: Scene) -> No
     outputs, prompts = column(requests, "output"), column(requests, "prompt")
     again, once_more = column(requests, "resumed").sum(), column(requests, "recomputed").sum()
     firsts = len(outputs) + again
-    assert (steps * column(segments, "decoding")).sum() + firsts == outputs.sum()
+    assert column(segments, "tokens").sum() + firsts == outputs.sum()
+    most = max(pool.plan.queries for pool in journal.scenario.pools)
+    each = steps * column(segments, "decoding")
+    assert (
+        (each <= column(segments, "tokens")) & (column(segments, "tokens") <= most * each)
+    ).all()
     assert (steps * column(segments, "prefill")).sum() == prompts.sum() + once_more
     assert (column(segments, "sampled") - column(segments, "decoding")).sum() == firsts
 
@@ -186,7 +191,8 @@ def test_nobody_knows_how_long_an_answer_will_be(scene: Scene, random: Random) -
     if scene.preemption is not Preemption.NONE and scene.blocks:  # any of them must fit alone
         lengths = scene.traffic.lengths
         assert isinstance(lengths, Lengths)
-        longest = blocks_needed(lengths.isl + lengths.osl, scene.block_tokens)
+        whole = lengths.isl + lengths.osl + scene.drafted
+        longest = blocks_needed(whole, scene.block_tokens)
         scene = replace(scene, blocks=max(scene.blocks, longest))
     one, other = start(scene.scenario()), start(scene.scenario())
     outputs = other.state.seats.requests[:, c.OUTPUT].tolist()
@@ -260,7 +266,8 @@ def test_the_joules_of_segments_are_those_of_all_steps(scene: Scene) -> None:
 def test_a_step_never_takes_more_tokens_than_its_budget(scene: Scene) -> None:
     journal = simulate(scene.scenario())
     table = journal.segment_table().join(journal.workers, on="worker", how="left")
-    tokens = column(table, "decoding") + column(table, "prefill")
+    brought = np.array([pool.plan.queries for pool in journal.scenario.pools])
+    tokens = column(table, "decoding") * brought[column(table, "pool")] + column(table, "prefill")
     budgets = [each.plan.ranks * each.plan.max_tokens for each in scene.scenario().pools]
     assert (tokens <= np.array(budgets)[column(table, "pool")]).all()
     assert (tokens >= 1).all()

@@ -65,15 +65,25 @@ def step_cost(model: Model, plan: Plan, system: System, engine: Engine, rows: Ro
     own = [item for item in placed if item not in met]
     alone = [rank_cost(own, row, engine) for row in rows]
     ranks = meet([exposed(cost) for cost in alone] if plan.pp > 1 else alone)
+    decoding = float(rows[:, DECODE].sum())
     experts = Cost()
     for item in met:
-        experts = experts + price(item.operator, tokens) * item.repeat
-    rest, load = engine.issue_layer_rest, engine.issue_layer_load
-    layers = model.layers * (rest / tokens + load * (1.0 - 1.0 / tokens))
+        count = decoding if item.rows == DECODE else tokens
+        experts = experts + price(item.operator, count) * item.repeat
+    drafts = model.draft.layers if model.draft and plan.draft_tokens else 0
+    layers = (model.layers + drafts) * layer_issue(engine, tokens)
+    if decoding and drafts:  # passes but the first are of sequences that decode
+        layers += (plan.draft_tokens - 1) * drafts * layer_issue(engine, decoding)
     step = ranks + experts + Cost.of("issue", layers) + Cost.of("issue", engine.host_step)
     joules = plan.tp * ranks.joules + plan.chips * experts.joules
     step = Cost(step.seconds, joules, step.parts, step.busy, step.kind)
     return capped(step if plan.pp > 1 else exposed(step), system, plan.chips)
+
+
+def layer_issue(engine: Engine, tokens: float) -> float:
+    """Issue of one layer in a step of *tokens* tokens."""
+    rest, load = engine.issue_layer_rest, engine.issue_layer_load
+    return rest / tokens + load * (1.0 - 1.0 / tokens)
 
 
 def oracle(step: StepPrice, rows: Rows) -> Cost:

@@ -18,9 +18,10 @@ from jalapeno.catalogue import Kind, engine_of, tree
 from jalapeno.cost import PARTS
 from jalapeno.cost.formulas import touched_experts
 from jalapeno.cost.operator import FAMILY, MEASURED
-from jalapeno.cost.tables import Axis, Grid, Table
+from jalapeno.cost.tables import Grid
 from jalapeno.cost.tables.find import find_tables, reference_to
 from jalapeno.cost.tables.stored import tables_bytes
+from jalapeno.cost.tables.table import Axis, StepTable
 from jalapeno.errors import BadPlan
 from jalapeno.mapping import Plan, Precision, StepPrice, compile_price, memo_for, stack
 from jalapeno.mapping.batch import Item, batch_row, growth_row
@@ -57,7 +58,7 @@ def compiled(world: str) -> StepPrice:
     )
 
 
-def with_tables(folder: Path, tables: Iterable[Table]) -> StepPrice:
+def with_tables(folder: Path, tables: Iterable[StepTable]) -> StepPrice:
     """gpt-oss-120b on an H100 by these tables and else by rooflines."""
     path = folder / "mine.parquet"
     path.write_bytes(tables_bytes(tables))
@@ -276,7 +277,7 @@ def test_a_table_takes_the_place_of_what_it_stands_for_and_of_nothing_else(tmp_p
     ],
 )
 def test_a_table_that_stands_for_the_wrong_thing_is_refused(
-    tmp_path: Path, table: Table, says: str
+    tmp_path: Path, table: StepTable, says: str
 ) -> None:
     with pytest.raises(BadPlan) as caught:
         with_tables(tmp_path, [table])
@@ -300,8 +301,8 @@ def test_decode_and_prompts_may_have_tables_of_their_own(tmp_path: Path) -> None
     price = with_tables(
         tmp_path,
         [
-            Table("new", (Axis.PROMPT, Axis.CACHED), prompts, ("prefill attention, full",)),
-            Table("old", (Axis.DECODING, Axis.CONTEXT), reads, ("decode attention, full",)),
+            StepTable("new", (Axis.PROMPT, Axis.CACHED), prompts, ("prefill attention, full",)),
+            StepTable("old", (Axis.DECODING, Axis.CONTEXT), reads, ("decode attention, full",)),
         ],
     )
     both, alone, none = (

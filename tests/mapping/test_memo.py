@@ -93,10 +93,11 @@ def test_counts_beyond_the_memory_are_priced_all_the_same() -> None:
 def test_a_memo_has_a_line_for_every_count_a_rank_may_have() -> None:
     price = compiled(("gpt-oss-120b", "gb200-nvl72", 1, 2, 2))
     memo = memo_for([price], running=256)
-    tokens, decode, sampled, worker = memo.length[0]
+    tokens, decode, sampled, worker, together = memo.length[0]
     assert tokens == price.plan.max_tokens + 1
     assert decode == sampled == 257
     assert worker == 2 * price.plan.max_tokens + 1
+    assert together == 2 * 256 + 1
     assert memo.length.shape == (1, ATTENTION)
     assert len(memo.values) == memo.length.sum()
     assert memo.ranks.shape == (2, 2)

@@ -145,9 +145,11 @@ def segment(
     joules: tuple[float, float] = (0.0, 0.0),
     **given: int,
 ) -> Row:
-    """A segment: parts, busy seconds and joules as (first, growth); one step unless given."""
+    """A segment: parts, busy seconds and joules as (first, growth); one step unless given, and in
+    each a token for every sequence that decodes."""
     row: dict[str, Any] = dict.fromkeys(SEGMENT_SCHEMA, 0)
     row |= {"start": start, "steps": 1, "sampled": given.get("decoding", 0)} | given
+    row["tokens"] = given.get("tokens", row["steps"] * row["decoding"])
     assert parts.keys() <= set(PARTS)
     for part, (first, growth) in parts.items():
         row[f"{part}_first"], row[f"{part}_growth"] = first, growth

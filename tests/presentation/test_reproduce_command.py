@@ -75,7 +75,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(sys, "argv", ["jalapeno", "reproduce", "--out", str(folder / "out")])
         from jalapeno.presentation.reproduce_command import reproduce_command
 
-        reproduce_command(folder / "out", docs=folder / "docs" / "validation.md")
+        reproduce_command(folder / "out")
     return folder
 
 
@@ -123,17 +123,6 @@ def test_pictures_are_pictures(whole: Path) -> None:
     for name in ("frontier", "attribution"):
         assert (whole / "out" / f"{name}.svg").read_text("utf-8").startswith("<svg")
         assert (whole / "out" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_the_page_of_the_docs_is_written_where_asked(whole: Path) -> None:
-    docs = (whole / "docs" / "validation.md").read_text("utf-8")
-    assert docs.startswith("# Validation\n")
-    assert "85,448" in docs
-    assert sorted(entry.name for entry in (whole / "docs").iterdir()) == [
-        "attribution.png",
-        "frontier.png",
-        "validation.md",
-    ]
 
 
 def test_the_data_are_json(whole: Path) -> None:
@@ -272,17 +261,6 @@ def test_an_unwritable_place_is_known_before_the_simulation(
     assert (called.code, called.out) == (1, "")
     assert called.complaint.endswith("a file is where a folder should be: choose another place")
     assert (tmp_path / "file").read_text() == "mine"
-
-
-def test_an_unwritable_page_is_known_before_the_simulation(
-    call: Call, install: Install, tmp_path: Path
-) -> None:
-    install(never)
-    (tmp_path / "file").write_text("mine")
-    called = call("reproduce", "--out", tmp_path / "out", "--docs", tmp_path / "file" / "page.md")
-    assert (called.code, called.out) == (1, "")
-    assert "page.md: cannot be written" in called.complaint
-    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
 def test_someone_else_s_folder_is_not_replaced(

@@ -177,7 +177,7 @@ def test_a_file_that_was_overridden_says_so_when_it_runs_again(
         ("[]", "not a scenario: it has no 'format'"),
         ("{}", "not a scenario: it has no 'format'"),
         ('{"format": 1}', "missing, unknown or mistyped entry: 'pools'"),
-        ('{"format": 99}', "format 99; this version reads formats 1 to 2: upgrade jalapeno"),
+        ('{"format": 99}', "format 99; this version reads formats 1 to 3: upgrade jalapeno"),
     ],
 )
 @pytest.mark.parametrize("also", [(), ("--json",)])

@@ -7,11 +7,14 @@ passes: no tables, no heaps, no ledgers, no closed forms.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import numpy.typing as npt
 
 from jalapeno.cost import PARTS, RESOURCES
-from jalapeno.mapping.batch import Item, batch_row
+from jalapeno.mapping.batch import DECODE_READS, Item, batch_row, column
 from jalapeno.simulation import ClosedLoop, Gamma, Poisson, Role, Scenario, TraceTimes
 from tests.simulation.reference_seats import (
     ARRIVES,
@@ -90,8 +93,9 @@ class Reference(WaitingRoom):
         """Every decoding sequence has room for one token more."""
         if worker.pool.preempts:
             for rank in worker.ranks:
+                given = rank.next_tokens(worker.pool.each)
                 for request in rank.decoding:
-                    more = worker.pool.blocks_for(request.tokens + 1) - request.held
+                    more = worker.pool.blocks_for(request.tokens + given) - request.held
                     request.held += more
                     rank.free -= more
                     del rank.queue[:more]
@@ -134,18 +138,8 @@ class Reference(WaitingRoom):
         pool, caps = worker.pool, self.scenario.model.caps
         repeats = [self.hand_out(worker.pool, rank) for rank in worker.ranks]
         now = self.batch(worker)
-        then: Batch = []
-        for items, again in zip(now, repeats, strict=True):
-            moves = {True: again > 1, False: True}
-            then.append(
-                [
-                    Item(
-                        each.cached + each.new * moves[each.prefill], each.new, each.prefill, False
-                    )
-                    for each in items
-                ]
-            )
-        first, growth, hold = pool.price.price(rows_of(now, caps), growth_of(now, then, caps))
+        grows = growth_of(now, [again > 1 for again in repeats], float(pool.each), caps)
+        first, growth, hold = pool.price.price(rows_of(now, caps), grows)
         parts, slopes = per_part(first), per_part(growth)
         segment = Segment(
             start=self.now,
@@ -161,20 +155,24 @@ class Reference(WaitingRoom):
         if segment.prefill:
             segment.decode_first = segment.decode_growth = 0
             if any(rank.decoding for rank in worker.ranks):
-                alone, later = only_decode(now), only_decode(then)
-                first, growth, also = pool.price.price(
-                    rows_of(alone, caps), growth_of(alone, later, caps)
-                )
+                alone = only_decode(now)
+                later = growth_of(alone, [False] * len(alone), float(pool.each), caps)
+                first, growth, also = pool.price.price(rows_of(alone, caps), later)
                 segment.decode_first = whole_picoseconds(sum(first[: len(PARTS)]))
                 segment.decode_growth = whole_picoseconds(sum(growth[: len(PARTS)]))
                 hold = min(hold, also)
-        knots = [self.until_knot(request) for rank in worker.ranks for request in rank.decoding]
+        knots = [
+            steps_until(self.until_knot(request), rank.ahead, pool.each)
+            for rank in worker.ranks
+            for request in rank.decoding
+        ]
         segment.planned = min([hold, *repeats, *knots])
         return segment
 
     def hand_out(self, pool: Pool, rank: Rank) -> int:
         """Give prompts their chunks; return the steps for which the same chunks can be repeated."""
-        budget = pool.described.plan.max_tokens - len(rank.decoding)
+        plan = pool.described.plan
+        budget = plan.max_tokens - len(rank.decoding) * (plan.draft_tokens + 1)
         repeats, left = 2**62, budget
         for request in rank.prefilling:
             request.chunk = max(0, min(request.left, left))
@@ -190,8 +188,12 @@ class Reference(WaitingRoom):
     def batch(self, worker: Worker) -> Batch:
         """The sequences of the next step, as they stand."""
         batch: Batch = []
+        brought = worker.pool.described.plan.draft_tokens + 1
         for rank in worker.ranks:
-            decode = [Item(each.prompt + each.made - 1, 1, False, True) for each in rank.decoding]
+            decode = [
+                Item(each.prompt + each.made - 1 + float(rank.ahead), brought, False, True)
+                for each in rank.decoding
+            ]
             prefill = [
                 Item(each.tokens - each.left, each.chunk, True, each.chunk == each.left)
                 for each in rank.prefilling
@@ -201,7 +203,7 @@ class Reference(WaitingRoom):
         return batch
 
     def until_knot(self, request: Request) -> int:
-        """Steps until *request* is done or fills a window."""
+        """Tokens until *request* is done or fills a window."""
         context = request.prompt + request.made
         knots = [cap - context for cap in self.scenario.model.caps if cap > context]
         return min([request.output - request.made, *knots])
@@ -237,12 +239,17 @@ class Reference(WaitingRoom):
                 else:
                     request.spent["others_decode"] += alone
                     request.spent["others_prefill"] += extra
+            given = rank.next_tokens(worker.pool.each)
+            if rank.decoding:
+                rank.ahead += worker.pool.each - given
             for request in rank.decoding:
                 request.spent["own_decode"] += alone
                 request.spent["interference"] += extra
                 for number, part in enumerate(PARTS):
                     request.spent[f"decode_{part}"] += segment.part(number, step)
-                request.made += 1
+                needed = request.output - request.made
+                segment.tokens += min(given, needed)
+                request.made += min(given, needed)
                 self.has_token(request, alone + extra)
 
     def has_token(self, request: Request, step: int) -> None:
@@ -268,6 +275,8 @@ class Reference(WaitingRoom):
                 if request.made == request.output:
                     rank.decoding.remove(request)
                     self.leaves(worker, rank, request)
+            if not rank.decoding:
+                rank.ahead = Fraction(0)
             while rank.prefilling and rank.prefilling[0].left == 0:
                 self.prompt_is_done(worker, rank, rank.prefilling.pop(0))
         for rank in worker.ranks:
@@ -316,8 +325,9 @@ class Reference(WaitingRoom):
             "prefill": segment.prefill,
             "sampled": len(decode) + sum(each.sampled for each in prefill),
             "stall": segment.start - worker.last_end,
-            "reads": sum(each.cached + 1 for each in decode),
+            "reads": sum(int(each.cached) + 1 for each in decode),
             "blocks_used": sum(capacity - rank.free for rank in worker.ranks),
+            "tokens": segment.tokens,
             "decode_first": segment.decode_first,
             "decode_growth": segment.decode_growth,
         }
@@ -337,10 +347,29 @@ def rows_of(batch: Batch, caps: tuple[int, ...]) -> npt.NDArray[np.float64]:
     return np.array([batch_row(items, caps) for items in batch])
 
 
-def growth_of(now: Batch, then: Batch, caps: tuple[int, ...]) -> npt.NDArray[np.float64]:
-    """What a step later has more; who is sampled is not a matter of growth."""
-    quiet = [[Item(each.cached, each.new, each.prefill, False) for each in items] for items in now]
-    return rows_of(then, caps) - rows_of(quiet, caps)
+def growth_of(
+    now: Batch, again: list[bool], each: float, caps: tuple[int, ...]
+) -> npt.NDArray[np.float64]:
+    """What a step later has more: decoding contexts are *each* longer until they fill a window, and
+    a prompt whose chunks are the same *again* is further by one."""
+    grows = np.zeros((len(now), len(batch_row([], caps))))
+    for row, items, repeated in zip(grows, now, again, strict=True):
+        for item in items:
+            if not item.prefill:
+                for place, cap in enumerate((2**40, *caps)):
+                    row[column(place, DECODE_READS)] += each * (int(item.cached) + 1 < cap)
+            elif repeated:
+                on = Item(item.cached + item.new, item.new, True, False)
+                row += batch_row([on], caps) - batch_row([replace(item, sampled=False)], caps)
+    return grows
+
+
+def steps_until(tokens: int, ahead: Fraction, each: Fraction) -> int:
+    """Steps until there are *tokens* tokens more, of a rank that is *ahead* already."""
+    steps = 0
+    while int(ahead + steps * each) < tokens:
+        steps += 1
+    return steps
 
 
 def only_decode(batch: Batch) -> Batch:

@@ -6,6 +6,7 @@ One event at a time, with lists; every question is answered by looking at all th
 from __future__ import annotations
 
 import bisect
+from fractions import Fraction
 
 from jalapeno.mapping import compile_price
 from jalapeno.simulation import ClosedLoop, Preemption, Role, Router, Scenario
@@ -153,7 +154,8 @@ class WaitingRoom:
         if not worker.pool.preempts:
             return 0
         soon = 2 if worker.stepping else 1
-        return sum(worker.pool.blocks_for(each.tokens + soon) - each.held for each in rank.decoding)
+        more = int(rank.ahead + soon * worker.pool.each)
+        return sum(worker.pool.blocks_for(each.tokens + more) - each.held for each in rank.decoding)
 
     def take(self, worker: Worker, rank: Rank, request: Request) -> None:
         self.hold(rank, request, worker.pool.to_be_seated(request))
@@ -191,7 +193,9 @@ class WaitingRoom:
     def leaves(self, worker: Worker, rank: Rank, request: Request) -> None:
         request.times["end"], request.status = self.now, "done"
         if worker.pool.preempts:
-            assert request.held == worker.pool.blocks_for(request.prompt + request.output)
+            least = worker.pool.blocks_for(request.prompt + request.output)
+            drafted = worker.pool.described.plan.draft_tokens
+            assert 0 <= request.held - least <= -(-drafted // worker.pool.price.room.block_tokens)
             if worker.pool.role is Role.DECODE:
                 request.decode_blocks = request.held
             else:
@@ -287,6 +291,8 @@ class WaitingRoom:
             request.computed = request.tokens - max(request.left, 1)
             if request in rank.decoding:
                 rank.decoding.remove(request)
+                if not rank.decoding:
+                    rank.ahead = Fraction(0)
                 self.swap_out(worker, rank, request)
             else:
                 rank.prefilling.remove(request)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -113,6 +114,8 @@ class Segment:
     prefill: int
     batches: list[Batch] = field(default_factory=list)
     """What each step done so far was made of."""
+    tokens: int = 0
+    """Of answers, that those who decode have had of it."""
 
     def part(self, number: int, step: int) -> int:
         return self.first[number] + step * self.growth[number]
@@ -145,6 +148,12 @@ class Rank:
     coming: list[Request] = field(default_factory=list)
     """Their caches are on the way."""
     returning: list[Request] = field(default_factory=list)
+    ahead: Fraction = Fraction(0)
+    """What its sequences are on their way to the next token."""
+
+    def next_tokens(self, each: Fraction) -> int:
+        """Tokens that a step gives which gives *each* on the mean."""
+        return int(self.ahead + each)
 
 
 @dataclass
@@ -188,13 +197,24 @@ class Pool:
     def blocks_for(self, tokens: int) -> int:
         return self.price.room.blocks_for(tokens)
 
+    @property
+    def each(self) -> Fraction:
+        """Mean tokens that a step gives a decoding sequence."""
+        plan = self.described.plan
+        return (
+            Fraction(round(plan.acceptance_length * 2**16), 2**16)
+            if plan.draft_tokens
+            else Fraction(1)
+        )
+
     def to_be_seated(self, request: Request) -> int:
         """Blocks that must be free for *request* to be admitted."""
         if self.preempts:
             return self.blocks_for(request.prompt + 1)
         if self.role is Role.PREFILL:
             return self.blocks_for(request.prompt)
-        return self.blocks_for(request.prompt + request.output)
+        drafted = self.described.plan.draft_tokens
+        return self.blocks_for(request.prompt + request.output + drafted)
 
     def copying(self, request: Request) -> int:
         """How long the cache of *request* takes to the host or from it."""

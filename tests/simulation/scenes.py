@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -52,6 +52,14 @@ CUTS: Mapping[str, Mapping[str, Any]] = {
 SYSTEMS = {"jalapeno-rack": "jalapeno-engine", "gb300-nvl72": "tensorrt-llm"}
 
 
+DRAFT: Mapping[str, Any] = {
+    "layers": 1,
+    "modules": 1,
+    "joined": 2,
+}
+"""A draft layer for models that come without."""
+
+
 @cache
 def facts(system: str, model: str) -> Mapping[str, Any]:
     """With the other system as a site called west."""
@@ -97,11 +105,17 @@ class Scene:
     """Of all pools but prefill ones."""
     prefix_caching: bool = False
     """Of those that prefill again whoever gave way."""
+    drafted: int = 0
+    """Tokens that every pool drafts."""
+    accepted: float = 0.0
+    """Mean tokens a step then."""
 
     def scenario(self) -> Scenario:
         trees = dict(facts(self.system, self.model))
         if not self.west:
             del trees["others"]
+        if self.drafted and "draft" not in trees["model"]:
+            trees["model"] = trees["model"] | {"draft": DRAFT}
         for path, text in (("engine.first_token_delay", self.delay), *self.overrides):
             set_fact(trees, path, text)
         for site, numbers in self.sites().items():
@@ -112,7 +126,7 @@ class Scene:
         pools = tuple(
             Pool(
                 role=role,
-                plan=plan,
+                plan=self.drafting(plan),
                 replicas=replicas,
                 site="west" if number in self.west else "main",
                 preemption=Preemption.NONE if role is Role.PREFILL else self.preemption,
@@ -123,6 +137,18 @@ class Scene:
             for number, (role, replicas, plan) in enumerate(self.pools)
         )
         return scenario_of(trees, pools, self.traffic, self.seed, self.router)
+
+    def drafting(self, plan: Plan) -> Plan:
+        """*plan* with speculation, and a budget that every slot's tokens fit into."""
+        if not self.drafted:
+            return plan
+        more = plan.max_running * self.drafted
+        return replace(
+            plan,
+            max_tokens=plan.max_tokens + more,
+            draft_tokens=self.drafted,
+            acceptance_length=self.accepted,
+        )
 
     def sites(self) -> dict[str, list[int]]:
         """Where paths of facts begin -> the pools that are there."""
@@ -141,7 +167,8 @@ class Scene:
                 - weight_bytes(model, plan)
                 - (blocks + 0.5) * self.block_tokens * kv_bytes(model, plan)[0]
             )
-            for _, _, plan in (self.pools[number] for number in numbers)
+            for _, _, bare in (self.pools[number] for number in numbers)
+            for plan in (self.drafting(bare),)
         )
 
 
@@ -205,6 +232,17 @@ def traffics(draw: st.DrawFn) -> Traffic:
         )
     )
     return Traffic(lengths=lengths, arrivals=arrivals, requests=draw(st.integers(1, 25)))
+
+
+@st.composite
+def speculation(draw: st.DrawFn, scene: Scene) -> Scene:
+    """*scene* with tokens drafted, of which none, some or all are accepted."""
+    drafted = draw(st.integers(1, 5), label="drafted")
+    share = draw(st.sampled_from((0.0, 0.05, 1 / 3, 0.608, 0.9, 1.0)), label="accepted share")
+    blocks = scene.blocks
+    if blocks is not None:  # the last step of the longest may reach so far beyond
+        blocks += -(-drafted // scene.block_tokens)
+    return replace(scene, drafted=drafted, accepted=1.0 + drafted * share, blocks=blocks)
 
 
 @st.composite

@@ -23,6 +23,7 @@ from tests.simulation.scenes import (
     plan,
     poisson,
     scenes,
+    speculation,
     tight_scenes,
     unified,
 )
@@ -63,6 +64,18 @@ def test_the_loop_does_what_a_step_by_step_simulator_does(scene: Scene) -> None:
 @settings(max_examples=150)
 @given(tight_scenes())
 def test_it_does_so_where_sequences_give_way(scene: Scene) -> None:
+    agree(scene.scenario())
+
+
+@settings(max_examples=120)
+@given(scenes().flatmap(speculation))
+def test_it_does_so_where_tokens_are_drafted(scene: Scene) -> None:
+    agree(scene.scenario())
+
+
+@settings(max_examples=120)
+@given(tight_scenes().flatmap(speculation))
+def test_it_does_so_where_tokens_are_drafted_and_sequences_give_way(scene: Scene) -> None:
     agree(scene.scenario())
 
 

@@ -295,10 +295,10 @@ def test_other_json_is_not_a_scenario(content: object) -> None:
         from_json(content, "here")
 
 
-@pytest.mark.parametrize("version", [3, 99, 0, "1", 1.0, True, None])
+@pytest.mark.parametrize("version", [4, 99, 0, "1", 1.0, True, None])
 def test_another_format_is_refused_with_the_mend(version: object) -> None:
     message = (
-        rf"^here: format {version!r}; this version reads formats 1 to 2: "
+        rf"^here: format {version!r}; this version reads formats 1 to 3: "
         r"upgrade jalapeno, or write the scenario again$"
     )
     with pytest.raises(BadScenario, match=message):
@@ -307,7 +307,7 @@ def test_another_format_is_refused_with_the_mend(version: object) -> None:
 
 def test_the_path_of_a_file_is_in_the_message(tmp_path: Path) -> None:
     path = tmp_path / "newer.json"
-    path.write_text(json.dumps(changed("format", 3)))
+    path.write_text(json.dumps(changed("format", 4)))
     with pytest.raises(BadScenario, match=r"newer\.json: format 3;"):
         read_scenario(path)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jalapeno.catalogue import Row, Workers, engine_of, model_of, system_of
-from jalapeno.mapping import Plan, Precision
+from jalapeno.catalogue import Model, Row, Workers, engine_of, model_of, system_of
+from jalapeno.mapping import Plan, Precision, measured_acceptance
 from jalapeno.simulation import (
     ClosedLoop,
     Lengths,
@@ -30,8 +30,22 @@ def workload(row: Row) -> Traffic:
     )
 
 
-def pool(role: Role, workers: Workers, precision: Precision) -> Pool:
-    """One pool of a row."""
+ACCEPTANCE = "tensorrt-llm-1k-2k"
+"""Workload whose measured acceptance stands for that of rows with multi-token prediction, whose own
+is not published."""
+
+
+def speculation(row: Row, model: Model) -> tuple[int, float]:
+    """(tokens drafted a step, tokens a step gives) of *row*; zeros without speculation."""
+    drafted = row.draft_tokens
+    return (drafted, measured_acceptance(model, ACCEPTANCE, drafted)) if drafted else (0, 0.0)
+
+
+def pool(
+    role: Role, workers: Workers, precision: Precision, drafting: tuple[int, float] = (0, 0.0)
+) -> Pool:
+    """One pool of a row; *drafting* as :func:`speculation` says."""
+    drafted, accepted = drafting
     plan = Plan(
         tp=workers.tp,
         ep=workers.ep,
@@ -39,6 +53,8 @@ def pool(role: Role, workers: Workers, precision: Precision) -> Pool:
         max_running=workers.slots,
         max_tokens=workers.tokens,
         precision=precision,
+        draft_tokens=drafted,
+        acceptance_length=accepted,
     )
     return Pool(role=role, plan=plan, replicas=workers.workers)
 
@@ -46,11 +62,13 @@ def pool(role: Role, workers: Workers, precision: Precision) -> Pool:
 def scenario_for(row: Row, trees: Trees | None = None) -> Scenario:
     """The scenario of *row*; *trees* replace the catalogue's facts (to fit, or to ask what if)."""
     facts = resolve(row.system, row.model, row.engine) if trees is None else trees
+    model = model_of(facts["model"])
     precision = Precision.as_served(
-        engine_of(facts["engine"]), model_of(facts["model"]), system_of(facts["system"]).chip
+        engine_of(facts["engine"]), model, system_of(facts["system"]).chip
     )
+    drafting = speculation(row, model)
     pools = (
-        pool(Role.PREFILL, row.prefill, precision),
-        pool(Role.DECODE, row.decode, precision),
+        pool(Role.PREFILL, row.prefill, precision, drafting),
+        pool(Role.DECODE, row.decode, precision, drafting),
     )
     return scenario_of(facts, pools, workload(row))

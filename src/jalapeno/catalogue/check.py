@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jalapeno.catalogue.formats import FORMATS
-from jalapeno.catalogue.schema import Chip, Dsa, Engine, Facts, Gqa, Mla, Model, Row, System
+from jalapeno.catalogue.schema import Chip, Draft, Dsa, Engine, Facts, Gqa, Mla, Model, Row, System
 from jalapeno.errors import BadFact, instead
 
 CLASSES: tuple[str, ...] = (
@@ -159,6 +159,26 @@ def check_model(model: Model, where: str) -> None:
     _check_formats(model.weights, WEIGHTS, f"{where}: weights")
     if model.linear:
         _check_formats({"attention": model.linear.state}, WEIGHTS, f"{where}: linear.state")
+    if model.draft:
+        _check_draft(model.draft, f"{where}: draft.acceptance")
+
+
+def _check_draft(draft: Draft, where: str) -> None:
+    """Raise :class:`BadFact` where a step is said to give tokens that it cannot."""
+    for workload, lengths in draft.acceptance.items():
+        before = 1.0
+        for drafted, tokens in lengths.items():
+            place = f"{where}.{workload}.{drafted}"
+            if not drafted.isascii() or not drafted.isdigit() or int(drafted) < 1:
+                raise BadFact(
+                    f"{place}: {drafted!r} is no number of drafted tokens, such as 1, 2, 3"
+                )
+            if not before <= tokens <= int(drafted) + 1:
+                raise BadFact(
+                    f"{place}: a step gives from {before:g} (as with fewer drafted) to "
+                    f"{int(drafted) + 1} tokens, got {tokens:g}"
+                )
+            before = tokens
 
 
 def weight_classes(model: Model) -> tuple[str, ...]:
@@ -196,7 +216,13 @@ def check_engine(engine: Engine, where: str) -> None:
 
 
 def check_row(row: Row, where: str) -> None:
-    """Raise :class:`BadFact` where the slots of a row have no known origin."""
+    """Raise :class:`BadFact` where the slots of a row have no known origin, or tokens are drafted
+    without multi-token prediction."""
+    if row.mtp != (row.draft_tokens > 0):
+        raise BadFact(
+            f"{where}: draft_tokens is {row.draft_tokens}, but mtp is {str(row.mtp).lower()}: "
+            "tokens are drafted where multi-token prediction is on, and only there"
+        )
     for role, workers in (("prefill", row.prefill), ("decode", row.decode)):
         kind = workers.slots_kind
         if kind not in SLOTS:

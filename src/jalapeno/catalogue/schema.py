@@ -289,6 +289,26 @@ class Moe:
     """Intermediate width of one expert."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """Layers that come with a model and propose its next tokens: multi-token prediction.
+
+    DeepSeek-V3 technical report, arXiv 2412.19437, 2.2.  One projection makes one hidden vector of
+    ``joined``, layers like the model's last ones follow, and the model's own embedding and LM head
+    serve them.
+    """
+
+    layers: Count
+    """Layers of one pass, each as the model's last: attention in full, experts where it has any."""
+    modules: Count
+    """Passes that have weights of their own; further ones take the last's again."""
+    joined: Count
+    """Vectors that become one: the hidden state and the embedding of the token after it."""
+    acceptance: Mapping[str, Mapping[str, Ratio]] = field(default_factory=dict)
+    """Measured tokens a verification step gives, its own included, by workload and then by how many
+    were drafted: ``"mt-bench" = { "1" = 1.9, "2" = 2.5 }``."""
+
+
 NO_EXPERTS = Moe(experts=0, top_k=0, shared=0, width=0)
 """Of a dense model."""
 
@@ -312,6 +332,8 @@ class Model:
     """Of the layers that keep a KV cache: all but the ``linear`` ones."""
     moe: Moe = NO_EXPERTS
     linear: GatedDelta | None = None
+    draft: Draft | None = None
+    """None: nothing comes with the model that could draft."""
     tied: bool = False
     """Whether embedding and LM head are one matrix."""
     published_parameters: Count
@@ -385,14 +407,21 @@ class Engine:
     """HBM a chip keeps back for activations, buffers and the runtime."""
     block_tokens: Count
     """Tokens of one KV block."""
+    stream_interval: Count = 1
+    """Steps of a sequence between two chunks that its client is sent."""
     activations: Mapping[str, str]
     """Format in which activations meet weights of a format, by ``"format"`` or, where a chip
     differs, ``"chip/format"``; ``"core"`` and ``"kv"`` are those of attention and of its cache."""
     formats: Mapping[str, str] = field(default_factory=dict)
     """What is served otherwise than in the model's own formats: ``"model/class" = "format"``,
     ``"*/class"`` for all models."""
+    experts_share: Ratio = 1.0
+    """What grouped GEMMs of routed experts achieve of ``matrix_efficiency``."""
     maturity: Mapping[str, Ratio] = field(default_factory=dict)
-    """Factor on matrix efficiency by model: kernels not yet tuned."""
+    """Factors on matrix efficiency by ``"model"``, ``"chip"`` or ``"chip/model"``, multiplied:
+    how well its kernels are tuned there."""
+    issue_scale: Mapping[str, Ratio] = field(default_factory=dict)
+    """Factors on all ``issue_*`` costs by the same keys: how much is fused and launched ahead."""
     tables: Mapping[str, str] = field(default_factory=dict)
     """Measured tables that say what operators take, by ``"chip/model/tpN"``: where they are and
     which ones are meant, ``"place#sha256=digest"``.  An engine that has tables prices nothing that
@@ -465,9 +494,11 @@ class Row:
     template_tokens: Count
     """Chat-template tokens added to every prompt."""
     mtp: bool
-    """Multi-token prediction on: drawn as published, not simulated."""
+    """Multi-token prediction on: drawn as published, and no part of fits."""
     prefill: Workers
     decode: Workers
     measured: Mapping[str, float]
     """Published figures by name with unit: tput_per_gpu, mean_tpot_ms ...; empty if none public."""
     source: str
+    draft_tokens: Count = 0
+    """Tokens drafted a step, where multi-token prediction is on."""

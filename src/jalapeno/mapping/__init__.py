@@ -4,6 +4,7 @@ A :class:`Plan` cuts the model; :func:`compile_price` lowers it to operators and
 :class:`StepPrice`, which prices any :mod:`.batch`; :mod:`.memory` says what fits.
 """
 
+from jalapeno.mapping.draft import acceptance_length, measured_acceptance
 from jalapeno.mapping.estimate import Load, SteadyState, estimate
 from jalapeno.mapping.memory import Room, check_request, room
 from jalapeno.mapping.outputs import OUTPUTS, StepArrays
@@ -24,11 +25,13 @@ __all__ = [
     "SteadyState",
     "StepArrays",
     "StepPrice",
+    "acceptance_length",
     "check_plan",
     "check_request",
     "compile_price",
     "estimate",
     "kv_elements",
+    "measured_acceptance",
     "memo_for",
     "parameters",
     "room",

@@ -3,9 +3,14 @@
 A row of :data:`Rows` is one attention-data-parallel rank; columns are
 
 ``TOKENS, DECODE, PREFILL, SAMPLED`` and then, for full context and for every context cap W of
-the model, ``decode reads, prefill pairs, prefill reads``.  A sequence with *n* new tokens on *c*
-cached ones counts ``n`` tokens, ``sum_{j=1..n} min(c + j, W)`` pairs and ``n + min(c, W)`` reads;
-while decoding (n = 1) pairs equal reads: ``min(c + 1, W)``.
+the model, ``decode reads, prefill pairs, prefill reads``.  A prompt with *n* new tokens on *c*
+cached ones counts ``n`` tokens, ``sum_{j=1..n} min(c + j, W)`` pairs and ``n + min(c, W)`` reads.
+
+A sequence that decodes counts one in ``DECODE`` and brings *n* tokens: 1, or what is verified of a
+draft and one more.  Its decode reads are what one of its tokens sees on the mean,
+``(1/n) sum_{j=1..n} (c + j) = c + (n + 1) / 2`` of full context and ``min(c + 1, W)`` of a capped
+one (of a window that is not full, up to ``(n - 1) / 2`` less than it is); pairs are *n* times that.
+Contexts may be mean values, and are then no whole numbers.
 """
 
 from __future__ import annotations
@@ -50,7 +55,7 @@ def capped_pairs(cached: int, new: int, cap: int) -> int:
 class Item:
     """One sequence in a step, as a reader would list it: for tests and explanations."""
 
-    cached: int
+    cached: float
     new: int
     prefill: bool
     sampled: bool
@@ -61,15 +66,17 @@ def batch_row(sequences: Iterable[Item], caps: Sequence[int]) -> Rows:
     row = np.zeros(columns(caps))
     for item in sequences:
         row[TOKENS] += item.new
-        row[PREFILL if item.prefill else DECODE] += item.new
-        row[SAMPLED] += item.sampled
+        row[PREFILL if item.prefill else DECODE] += item.new if item.prefill else 1
+        row[SAMPLED] += item.sampled * (1 if item.prefill else item.new)
         for index, cap in enumerate((UNCAPPED, *caps)):
-            pairs = capped_pairs(item.cached, item.new, cap)
             if item.prefill:
-                row[column(index, PREFILL_PAIRS)] += pairs
-                row[column(index, PREFILL_READS)] += item.new + min(item.cached, cap)
+                cached = int(item.cached)
+                row[column(index, PREFILL_PAIRS)] += capped_pairs(cached, item.new, cap)
+                row[column(index, PREFILL_READS)] += item.new + min(cached, cap)
+            elif cap == UNCAPPED:
+                row[column(index, DECODE_READS)] += item.cached + (item.new + 1) / 2
             else:
-                row[column(index, DECODE_READS)] += pairs
+                row[column(index, DECODE_READS)] += min(item.cached + 1, cap)
     return row
 
 

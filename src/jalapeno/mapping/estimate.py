@@ -9,6 +9,7 @@ import numpy as np
 from jalapeno.errors import BadPlan, BadScenario
 from jalapeno.mapping.batch import columns
 from jalapeno.mapping.outputs import N_OUTPUTS
+from jalapeno.mapping.plan import GRAIN
 from jalapeno.mapping.steady import Question, split, unified
 from jalapeno.mapping.step import StepPrice, forgetful
 
@@ -65,7 +66,7 @@ def estimate_unified(price: StepPrice, replicas: int, load: Load) -> SteadyState
     )
     # a worker rests while its only requests are on their way to the scheduler
     active = 1.0 - rate * engine.first_token_delay if flight <= 1.0 else 1.0
-    watts = working * active * joules / tpot
+    watts = working * active * joules / (tpot * price.plan.yielded / GRAIN)
     idle = (replicas - working * active) * plan.chips * price.system.chip.power.idle
     return _steady(
         replicas * plan.chips,
@@ -133,6 +134,8 @@ def _question(price: StepPrice, load: Load) -> Question:
         load.prompt,
         load.output,
         float(price.plan.max_tokens),
+        float(price.plan.queries),
+        price.plan.yielded / GRAIN,
     )
 
 

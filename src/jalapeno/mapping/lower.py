@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from jalapeno.catalogue import Model
 from jalapeno.mapping import batch
 from jalapeno.mapping.lower_attention import attention
+from jalapeno.mapping.lower_draft import drafting
 from jalapeno.mapping.lower_ffn import feed_forward
 from jalapeno.mapping.lowering import RANK, WIDE, WORKER, Lowering, Placed
 from jalapeno.mapping.plan import Plan
@@ -22,7 +22,7 @@ def lower(model: Model, plan: Plan, rates: Rates) -> list[Placed]:
     Of a pipeline these are the operators of one micro-batch on its way through all stages.
     """
     low = Lowering(model, plan, rates, rates.common())
-    return [*attention(low), *feed_forward(low), *_stages(low), *_edges(low)]
+    return [*attention(low), *feed_forward(low), *_stages(low), *_edges(low), *drafting(low)]
 
 
 def _stages(low: Lowering) -> Iterator[Placed]:
@@ -40,10 +40,7 @@ def _stages(low: Lowering) -> Iterator[Placed]:
 
 
 def _edges(low: Lowering) -> Iterator[Placed]:
-    model, plan, prec = low.model, low.plan, low.plan.precision
-    yield Placed(low.elementwise("embedding", 2 * model.hidden * WIDE, 0.0), 1)
-    columns = math.ceil(model.vocab / plan.tp)
-    head = low.gemm("LM head", (columns, model.hidden), (prec.head, prec.head))
-    yield Placed(head, 1, RANK, batch.SAMPLED)
+    yield Placed(low.elementwise("embedding", 2 * low.model.hidden * WIDE, 0.0), 1)
+    yield Placed(low.head(), 1, RANK, batch.SAMPLED)
     # each chip's best candidate and its score travel, not the logits
     yield Placed(low.all_reduce("sampling", 2 * WIDE), 1, RANK, batch.SAMPLED)

@@ -1,5 +1,8 @@
 """Lowering of attention: grouped-query and latent, full, windowed and sparse; linear attention.
 
+Decode operators see one row a sequence: where a sequence brings several tokens to a step, to have
+them verified, its cache is read once and each token is a query of its own on it.
+
 Under context parallelism (``plan.cp``) a chip decodes with the heads of its whole share of the
 rank, ``cp`` times as many, over a ``cp``-th of the context: queries and partial results travel
 among the shares.  For prefill, whose queries are many, the cache travels instead.
@@ -14,7 +17,14 @@ from jalapeno.catalogue import Dsa, Gqa, Mla
 from jalapeno.cost import Operator
 from jalapeno.mapping import batch
 from jalapeno.mapping.lower_linear import linear_attention
-from jalapeno.mapping.lowering import RANK, SOFTMAX_FLOPS, WIDE, Lowering, Placed
+from jalapeno.mapping.lowering import (
+    RANK,
+    SOFTMAX_FLOPS,
+    WIDE,
+    Lowering,
+    Placed,
+    many_rows,
+)
 from jalapeno.mapping.parameters import expansion_parameters
 from jalapeno.mapping.precision import stored_bytes
 
@@ -73,14 +83,15 @@ def _gqa(low: Lowering, gqa: Gqa) -> Iterator[Placed]:
 def _grouped(low: Lowering, gqa: Gqa, cap: int, decode: bool) -> Operator:
     """Grouped-query attention: in decode the queries of a KV head fill a tile."""
     plan, shares = low.plan, low.plan.cp if decode else 1
+    queries = low.queries if decode else 1
     heads, kv_heads = gqa.heads * shares // plan.tp, max(1, gqa.kv_heads * shares // plan.tp)
-    useful = 4.0 * heads * gqa.head_dim / shares
+    useful = 4.0 * heads * gqa.head_dim / shares * queries
     numbers = {
-        "flops_pair": useful * (_padded(low, heads // kv_heads) if decode else 1.0),
+        "flops_pair": useful * (_padded(low, heads // kv_heads * queries) if decode else 1.0),
         "useful_pair": useful,
-        "vector_pair": SOFTMAX_FLOPS * heads / shares,
-        "vector_row": SOFTMAX_FLOPS * heads if gqa.sinks else 0.0,
-        "bytes_row": 2 * heads * gqa.head_dim * WIDE,
+        "vector_pair": SOFTMAX_FLOPS * heads / shares * queries,
+        "vector_row": SOFTMAX_FLOPS * heads * queries if gqa.sinks else 0.0,
+        "bytes_row": 2 * heads * gqa.head_dim * WIDE * queries,
         "bytes_read": 2 * kv_heads * gqa.head_dim * stored_bytes(plan.precision.kv) / shares,
     }
     which = f"{'decode' if decode else 'prefill'} attention, {'window' if cap else 'full'}"
@@ -100,7 +111,7 @@ def _shares(low: Lowering, sizes: tuple[float, float], layers: int) -> Iterator[
     """Decode: queries to all context shares and partial results back, of these *sizes* a token."""
     if low.plan.cp > 1:
         for name, size in zip(("queries to", "merging of"), sizes, strict=True):
-            operator = low.gather(f"{name} context shares", size)
+            operator = low.gather(f"{name} context shares", size * low.queries)
             yield Placed(operator, layers, RANK, batch.DECODE)
 
 
@@ -132,7 +143,7 @@ def _mla(low: Lowering, mla: Mla) -> Iterator[Placed]:
     columns = expansion_parameters(mla) // plan.tp // mla.kv_rank
     absorb = low.gemm("absorbed key and value", (columns, mla.kv_rank), formats, 2)
     if mla.index is None:
-        yield Placed(absorb, layers, RANK, batch.DECODE)
+        yield Placed(many_rows(absorb, low.queries), layers, RANK, batch.DECODE)
         yield from _cores(_absorbed(low, mla, True), _expanded(low, mla), layers, 0)
         entry = latent * stored_bytes(prec.kv)
     else:
@@ -150,14 +161,17 @@ def _absorbed(low: Lowering, mla: Mla, decode: bool) -> Operator:
     """Attention on the latent as it is cached: all heads share one key and value of its width."""
     plan, prec = low.plan, low.plan.precision
     shares = plan.cp if decode else 1
+    queries = low.queries if decode else 1
     heads, latent = mla.heads * shares // plan.tp, mla.kv_rank + mla.rope_dim
-    useful = 2.0 * heads * (latent + mla.kv_rank) / shares
+    useful = 2.0 * heads * (latent + mla.kv_rank) / shares * queries
+    # an indexer chooses for every query by itself
+    filled, gathers = (heads * queries, 1) if mla.index is None else (heads, queries)
     numbers = {
-        "flops_pair": useful * _padded(low, heads),
+        "flops_pair": useful * _padded(low, filled),
         "useful_pair": useful,
-        "vector_pair": SOFTMAX_FLOPS * heads / shares,
-        "bytes_row": heads * (latent + mla.kv_rank) * WIDE,
-        "bytes_read": latent * stored_bytes(prec.kv) / shares,
+        "vector_pair": SOFTMAX_FLOPS * heads / shares * queries,
+        "bytes_row": heads * (latent + mla.kv_rank) * WIDE * queries,
+        "bytes_read": latent * stored_bytes(prec.kv) / shares * gathers,
     }
     which = "decode" if decode else "prefill"
     return low.attention(f"{which} attention, absorbed", decode, numbers)
@@ -208,15 +222,16 @@ def _scores(low: Lowering, index: Dsa, decode: bool) -> Operator:
     """The scores of all keys by an indexer, and the choice of the best."""
     engine, shares = low.rates.engine, low.plan.cp if decode else 1
     achieved = engine.decode_attention_efficiency if decode else engine.prefill_attention_efficiency
+    queries = low.queries if decode else 1
     rate, joules = low.rates.matrix(INDEX_FORMAT, INDEX_FORMAT, achieved)
-    useful = 2.0 * index.heads * index.dim / shares
+    useful = 2.0 * index.heads * index.dim / shares * queries
     numbers = {
         "rate": rate,
         "joules_flop": joules,
-        "flops_pair": useful * (_padded(low, index.heads) if decode else 1.0),
+        "flops_pair": useful * (_padded(low, index.heads * queries) if decode else 1.0),
         "useful_pair": useful,
-        "vector_pair": (INDEX_FLOPS * index.heads + SELECT_FLOPS) / shares,
-        "bytes_row": index.heads * index.dim * stored_bytes(INDEX_FORMAT),
+        "vector_pair": (INDEX_FLOPS * index.heads + SELECT_FLOPS) / shares * queries,
+        "bytes_row": index.heads * index.dim * stored_bytes(INDEX_FORMAT) * queries,
         "bytes_read": index.key_bytes / shares,
         "issue": 2 * engine.issue_phase,
     }

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from jalapeno.cost import Operator
 from jalapeno.cost.operator import EXPERTS
-from jalapeno.mapping.lowering import WIDE, WORKER, Lowering, Placed
+from jalapeno.mapping.lowering import WIDE, WORKER, Lowering, Placed, share_of_rows
 from jalapeno.mapping.precision import stored_bytes
 
 
@@ -40,19 +40,9 @@ def _experts(low: Lowering) -> Iterator[Placed]:
         formats, width = (prec.shared_act, prec.shared), moe.shared * moe.width
         if plan.whole_shared:
             for item in _ffn(low, "shared expert, whole", width, formats, sparse):
-                yield replace(item, operator=_share_of_rows(item.operator, plan.tp))
+                yield replace(item, operator=share_of_rows(item.operator, plan.tp))
         else:
             yield from _ffn(low, "shared expert", width // plan.tp, formats, sparse)
-
-
-def _share_of_rows(operator: Operator, chips: int) -> Operator:
-    """*operator* on a *chips*-th of the rows that it is told of: each chip takes its own."""
-    numbers = dict(operator.numbers)
-    for name in ("flops_row", "bytes_row", "vector_row"):
-        if name in numbers:
-            numbers[name] /= chips
-    numbers["tile_rows"] *= chips
-    return replace(operator, numbers=numbers)
 
 
 def _routed(low: Lowering) -> Operator:
@@ -61,7 +51,8 @@ def _routed(low: Lowering) -> Operator:
     engine, matrix = low.rates.engine, low.rates.system.chip.matrix
     width = moe.width // (plan.tp * plan.dp // plan.ep)
     held = moe.experts + plan.redundant
-    rate, joules = low.rates.matrix(prec.experts_act, prec.experts, engine.matrix_efficiency)
+    achieved = engine.matrix_efficiency * engine.experts_share
+    rate, joules = low.rates.matrix(prec.experts_act, prec.experts, achieved)
     across = math.ceil(2 * width / matrix.tile_columns) + math.ceil(
         model.hidden / matrix.tile_columns
     )

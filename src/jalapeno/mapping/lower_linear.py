@@ -57,11 +57,15 @@ def _state(linear: GatedDelta, heads: int) -> float:
 
 
 def _recurrent(low: Lowering, linear: GatedDelta, heads: int) -> Operator:
-    """One token a sequence: the state is read, turned and written by SIMD."""
+    """A sequence: the state is read, turned and written by SIMD.
+
+    Where a step verifies several tokens, the state after each is written, for any may be the last
+    that is accepted.
+    """
     return low.elementwise(
         "linear attention, recurrent",
-        2.0 * _state(linear, heads),
-        6.0 * heads * linear.key_dim * linear.value_dim,
+        (1.0 + low.queries) * _state(linear, heads),
+        6.0 * heads * linear.key_dim * linear.value_dim * low.queries,
     )
 
 

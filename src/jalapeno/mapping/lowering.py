@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jalapeno.catalogue import Kind, Model
 from jalapeno.cost import Operator
@@ -46,6 +46,11 @@ class Lowering:
     common: dict[str, float]
     """Numbers that every operator on the chip shares."""
 
+    @property
+    def queries(self) -> int:
+        """Tokens that a decoding sequence brings to a step."""
+        return self.plan.queries
+
     def gemm(
         self, name: str, shape: tuple[int, int], formats: tuple[str, str], phases: int = 1
     ) -> Operator:
@@ -66,6 +71,12 @@ class Lowering:
             "joules_flop": joules,
         }
         return Operator(name, numbers, self.kind())
+
+    def head(self) -> Operator:
+        """The LM head: a chip has its share of the vocabulary."""
+        columns = math.ceil(self.model.vocab / self.plan.tp)
+        formats = (self.plan.precision.head, self.plan.precision.head)
+        return self.gemm("LM head", (columns, self.model.hidden), formats)
 
     def elementwise(
         self, name: str, bytes_row: float, flops_row: float, phases: int = 1
@@ -132,3 +143,31 @@ class Lowering:
     def kind(self) -> Kind:
         """The weakest evidence a price of this chip and engine rests on."""
         return self.rates.weakest
+
+
+BY_ROW = ("flops_row", "bytes_row", "vector_row", "link_row")
+"""Columns that say what one row costs."""
+
+
+def share_of_rows(operator: Operator, share: int) -> Operator:
+    """*operator* on a *share*-th of the rows that it is told of."""
+    numbers = dict(operator.numbers)
+    for name in BY_ROW:
+        if name in numbers:
+            numbers[name] /= share
+    if "tile_rows" in numbers:
+        numbers["tile_rows"] *= share
+    return replace(operator, numbers=numbers)
+
+
+def many_rows(operator: Operator, many: int) -> Operator:
+    """*operator* on *many* rows for each that it is told of."""
+    if many == 1:
+        return operator
+    numbers = dict(operator.numbers)
+    for name in BY_ROW:
+        if name in numbers:
+            numbers[name] *= many
+    # a hair more, so that rounding never makes one more block of rows than there is
+    numbers["tile_rows"] *= (1.0 + 1e-12) / many
+    return replace(operator, numbers=numbers)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from jalapeno.catalogue import Engine, Gqa, Mla, Model, System
 from jalapeno.errors import BadFact, DoesNotFit
+from jalapeno.mapping.draft import draft_model, joining_parameters
 from jalapeno.mapping.parameters import (
     index_bytes,
     index_parameters,
@@ -67,34 +68,60 @@ def attention_weights(model: Model, plan: Plan) -> float:
             return whole + (parameters(model).attention - whole) / plan.tp
 
 
-def weight_bytes(model: Model, plan: Plan) -> float:
-    """Bytes of weights on one chip: experts over all chips, the rest over the rank's.
+def layer_bytes(model: Model, plan: Plan) -> float:
+    """Bytes of all layers' weights on one chip: experts over all chips, the rest over the rank's.
 
-    The router is whole on every chip, and shared experts where the plan says so.  Of a pipeline
-    the stage with most is meant: layers over stages, rounded up, and one of embedding and head.
+    The router is whole on every chip, and shared experts where the plan says so.
     """
     count, prec = parameters(model), plan.precision
     copies = 1.0 + plan.redundant / model.moe.experts if plan.redundant else 1.0
-    layers = (
+    return (
         count.experts * copies * stored_bytes(prec.experts) / (plan.tp * plan.dp)
         + count.shared * stored_bytes(prec.shared) / (1 if plan.whole_shared else plan.tp)
         + count.dense * stored_bytes(prec.dense) / plan.tp
         + attention_weights(model, plan) * stored_bytes(prec.attention)
         + count.router * stored_bytes("bf16")
     )
+
+
+def draft_bytes(model: Model, plan: Plan) -> float:
+    """Bytes of the draft layers' weights on one chip; they share the model's embedding and head.
+
+    Their projections are BF16, as DeepSeek publishes them.
+    """
+    if model.draft is None or not plan.draft_tokens:
+        return 0.0
+    joining = joining_parameters(model) * stored_bytes("bf16") / plan.tp
+    return model.draft.modules * (layer_bytes(draft_model(model), plan) + joining)
+
+
+def weight_bytes(model: Model, plan: Plan) -> float:
+    """Bytes of weights on one chip: layers, embedding and head, and draft layers.
+
+    Of a pipeline the stage with most is meant: layers over stages, rounded up, and one of embedding
+    and head (with which the draft layers go).
+    """
+    count, prec = parameters(model), plan.precision
     ends = count.head + (count.embedding if plan.pp == 1 else 0)
     most = math.ceil(model.layers / plan.pp) / model.layers
-    return layers * most + ends * stored_bytes(prec.head) / plan.tp
+    last = ends * stored_bytes(prec.head) / plan.tp
+    return layer_bytes(model, plan) * most + last + draft_bytes(model, plan)
 
 
 def kv_bytes(model: Model, plan: Plan) -> tuple[float, float]:
-    """(bytes a token adds on one chip, bytes a sequence holds there whatever its length)."""
+    """(bytes a token adds on one chip, bytes a sequence holds there whatever its length).
+
+    Draft layers have a cache of their own.  Recurrent states are kept after each token that a step
+    verifies.
+    """
     element = stored_bytes(plan.precision.kv)
     growing, windows = kv_elements(model, plan.tp, plan.cp)
-    return (
-        growing * element + index_bytes(model, plan.cp),
-        windows * element + state_bytes(model, plan.tp),
-    )
+    token = growing * element + index_bytes(model, plan.cp)
+    if model.draft and plan.draft_tokens:
+        draft = draft_model(model)
+        more = kv_elements(draft, plan.tp, plan.cp)[0] * element + index_bytes(draft, plan.cp)
+        token += model.draft.modules * more
+    return token, windows * element + state_bytes(model, plan.tp) * plan.queries
 
 
 def room(model: Model, plan: Plan, system: System, engine: Engine) -> Room:
@@ -119,14 +146,17 @@ def room(model: Model, plan: Plan, system: System, engine: Engine) -> Room:
     return Room(weights, token, fixed, engine.block_tokens, blocks)
 
 
-def check_request(space: Room, model: Model, tokens: int) -> None:
-    """Raise :class:`DoesNotFit` where a request of *tokens* tokens (prompt and limit) never can."""
+def check_request(space: Room, model: Model, tokens: int, ahead: int = 0) -> None:
+    """Raise :class:`DoesNotFit` where a request of *tokens* tokens (prompt and limit) never can.
+
+    *ahead*: tokens that are drafted beyond it, which need blocks, too.
+    """
     if tokens > model.context:
         raise DoesNotFit(
             f"a request of {tokens:,} tokens exceeds the context window of {model.name}, "
             f"{model.context:,}: shorten the prompt or the answer"
         )
-    needed = space.blocks_for(tokens)
+    needed = space.blocks_for(tokens + ahead)
     if needed > space.blocks:
         raise DoesNotFit(
             f"a request of {tokens:,} tokens needs {needed:,} KV blocks; a rank has "

@@ -34,11 +34,22 @@ SCALARS = (
     "static",
     "cap",
     "apart",  # 1 where ranks are micro-batches, which do not meet at the experts
+    "drafts_rest",  # layers of draft passes beside the first, which only decoding has
+    "drafts_load",
 )
-CHIPS_RANK, LAYERS_REST, LAYERS_LOAD, HOST_STEP, HOST_SEQUENCE, STATIC, CAP, APART = range(
-    len(SCALARS)
-)
-RANK_TOKENS, RANK_DECODE, RANK_SAMPLED, WORKER_TOKENS, ATTENTION = range(5)
+(
+    CHIPS_RANK,
+    LAYERS_REST,
+    LAYERS_LOAD,
+    HOST_STEP,
+    HOST_SEQUENCE,
+    STATIC,
+    CAP,
+    APART,
+    DRAFTS_REST,
+    DRAFTS_LOAD,
+) = range(len(SCALARS))
+RANK_TOKENS, RANK_DECODE, RANK_SAMPLED, WORKER_TOKENS, WORKER_DECODE, ATTENTION = range(6)
 """Classes of operators by what they depend on, in the order of the arrays."""
 ROW_OF_CLASS = (batch.TOKENS, batch.DECODE, batch.SAMPLED)
 

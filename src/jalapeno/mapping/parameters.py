@@ -1,7 +1,7 @@
 """How many weights a model has, by tensor class, and the KV entries of one token.
 
-Counts leave out norms, biases, sinks and short convolutions (under 0.05 % here) and the
-multi-token-prediction head.
+Counts leave out norms, biases, sinks and short convolutions (under 0.05 % here) and draft layers,
+which :mod:`.memory` counts where a plan drafts.
 """
 
 from __future__ import annotations

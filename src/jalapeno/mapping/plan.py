@@ -11,6 +11,12 @@ from jalapeno.mapping.precision import Precision
 MOST = 2**31 - 1
 """Sequences or tokens of a rank at once: no engine counts further."""
 
+MOST_DRAFTED = 64
+"""Tokens drafted a step: far more than any draft is right about."""
+
+GRAIN = 2**16
+"""Units of a token in which mean tokens a step are counted: sums of them are exact as floats."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -46,6 +52,12 @@ class Plan:
     max_tokens: int
     """Tokens a rank may take in a step: decode first, the rest for prefill."""
     precision: Precision
+    draft_tokens: int = 0
+    """Tokens that are drafted for each verification step; 0: no speculation."""
+    acceptance_length: float = 0.0
+    """Tokens a verification step gives on the mean, its own included: from 1 to ``draft_tokens +
+    1``, in steps of ``1 / GRAIN``.  It depends on model, draft and workload, so it must be given
+    where tokens are drafted; 0 where none are."""
 
     def __post_init__(self) -> None:
         for name in ("tp", "ep", "dp", "pp", "cp", "spread", "max_running", "max_tokens"):
@@ -56,12 +68,33 @@ class Plan:
                 raise BadPlan(f"plan.{name} must be at most {MOST:,}, got {getattr(self, name):,}")
         if self.redundant < 0:
             raise BadPlan(f"plan.redundant must be at least 0, got {self.redundant}")
-        if self.max_tokens < self.max_running:
+        self._check_draft()
+        if self.max_tokens < self.max_running * self.queries:
+            takes = "a token" if self.queries == 1 else f"{self.queries} tokens"
+            times = "" if self.queries == 1 else f" times {self.queries}"
             raise BadPlan(
                 f"plan.max_tokens={self.max_tokens} is less than plan.max_running="
-                f"{self.max_running}: every running sequence takes a token a step; raise it"
+                f"{self.max_running}{times}: every running sequence takes {takes} a step; raise it"
             )
         self._check_cuts()
+
+    def _check_draft(self) -> None:
+        """Raise :class:`BadPlan` where what is accepted does not go with what is drafted."""
+        if not 0 <= self.draft_tokens <= MOST_DRAFTED:
+            raise BadPlan(
+                f"plan.draft_tokens must be in [0, {MOST_DRAFTED}], got {self.draft_tokens}"
+            )
+        if self.draft_tokens == 0 and self.acceptance_length:
+            raise BadPlan(
+                f"plan.acceptance_length={self.acceptance_length:g} with plan.draft_tokens=0: "
+                "nothing is drafted that could be accepted; say how many tokens are"
+            )
+        if self.draft_tokens and not 1.0 <= self.acceptance_length <= self.queries:
+            raise BadPlan(
+                f"plan.acceptance_length={self.acceptance_length:g} with plan.draft_tokens="
+                f"{self.draft_tokens}: a step gives from 1 to {self.queries} tokens; it depends on "
+                "the workload and has no default: give what was measured"
+            )
 
     def _check_cuts(self) -> None:
         """Raise :class:`BadPlan` where the degrees do not go together."""
@@ -98,6 +131,16 @@ class Plan:
             )
 
     @property
+    def queries(self) -> int:
+        """Tokens that a decoding sequence brings to a step: those drafted and one more."""
+        return self.draft_tokens + 1
+
+    @property
+    def yielded(self) -> int:
+        """Mean tokens that a step gives a decoding sequence, in units of ``1 / GRAIN``."""
+        return round(self.acceptance_length * GRAIN) if self.draft_tokens else GRAIN
+
+    @property
     def ranks(self) -> int:
         """Groups of ``tp`` chips with requests and KV cache of their own: attention ranks, or the
         micro-batches of a pipeline."""
@@ -116,6 +159,8 @@ class Plan:
         )
         if self.redundant:
             more += f"+{self.redundant}"
+        if self.draft_tokens:
+            more += f" MTP{self.draft_tokens}"
         return self._cut + more
 
     @property
@@ -171,6 +216,11 @@ def check_plan(plan: Plan, model: Model, system: System) -> None:
             f"{plan.label} cuts an expert of width {model.moe.width} into {cut}, and FFNs of width "
             f"{', '.join(str(width) for width in widths)} into {plan.tp}: not whole; raise plan.ep "
             "or lower plan.tp"
+        )
+    if plan.draft_tokens and model.draft is None:
+        raise BadPlan(
+            f"plan.draft_tokens={plan.draft_tokens}, but nothing comes with {model.name} that could "
+            "draft: let it be 0, or add a [draft] table to the model"
         )
     if plan.pp > model.layers:
         raise BadPlan(f"plan.pp={plan.pp} stages for the {model.layers} layers of {model.name}")

@@ -47,6 +47,8 @@ from jalapeno.mapping.outputs import (
     CAP,
     CHIPS_RANK,
     COMMUNICATION,
+    DRAFTS_LOAD,
+    DRAFTS_REST,
     FOREVER,
     HOST_SEQUENCE,
     HOST_STEP,
@@ -65,6 +67,7 @@ from jalapeno.mapping.outputs import (
     STATIC,
     THROTTLE,
     VECTOR,
+    WORKER_DECODE,
     WORKER_TOKENS,
     Array,
     Places,
@@ -248,9 +251,10 @@ def price_rows(
     """
     first[:] = 0.0
     slope[:] = 0.0
-    tokens = 0.0
+    tokens, decoding = 0.0, 0.0
     for rank in range(len(rows)):
         tokens += rows[rank, batch.TOKENS]
+        decoding += rows[rank, batch.DECODE]
     if tokens <= 0.0:
         return FOREVER
     scalars = arrays.scalars[which]
@@ -262,10 +266,14 @@ def price_rows(
     ranks_joules = first[JOULES] * scalars[CHIPS_RANK]
     first[JOULES] = 0.0
     add_class(arrays, memo, which, WORKER_TOKENS, tokens, first)
+    add_class(arrays, memo, which, WORKER_DECODE, decoding, first)
     first[JOULES] = ranks_joules + first[JOULES] * chips
     slope[JOULES] *= scalars[CHIPS_RANK]
     rest = scalars[LAYERS_REST]
     first[ISSUED] += rest + (scalars[LAYERS_LOAD] - rest) * (1.0 - 1.0 / tokens)
+    if decoding > 0.0:
+        rest = scalars[DRAFTS_REST]
+        first[ISSUED] += rest + (scalars[DRAFTS_LOAD] - rest) * (1.0 - 1.0 / decoding)
     first[ISSUED] += scalars[HOST_STEP]
     if scalars[APART] == 0.0:
         hold = min(hold, expose_communication(first, slope))

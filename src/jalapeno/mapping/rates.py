@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from jalapeno.catalogue import Engine, Kind, Model, System
 from jalapeno.mapping.plan import Plan, domains
@@ -15,8 +16,9 @@ class Rates:
 
     system: System
     engine: Engine
+    """As it is for this model on this chip: issue costs scaled."""
     maturity: float
-    """Factor on matrix rates: how far the kernels of this model have come."""
+    """Factor on matrix rates: how far the kernels of this model have come on this chip."""
 
     weakest: Kind
     """The weakest evidence among the facts that a price rests on."""
@@ -26,7 +28,15 @@ class Rates:
         """Rates of *engine* on *system* for *model*."""
         kinds = [fact.kind for fact in (*system.chip.facts.values(), *engine.facts.values())]
         weakest = max(kinds, default=Kind.ASSUMED)
-        return cls(system, engine, engine.maturity.get(model.name, 1.0), weakest)
+        slower = factor(engine.issue_scale, system, model)
+        if slower != 1.0:
+            engine = replace(
+                engine,
+                issue_phase=engine.issue_phase * slower,
+                issue_layer_rest=engine.issue_layer_rest * slower,
+                issue_layer_load=engine.issue_layer_load * slower,
+            )
+        return cls(system, engine, factor(engine.maturity, system, model), weakest)
 
     def matrix(self, activations: str, weights: str, efficiency: float) -> tuple[float, float]:
         """(FLOP/s as achieved, J/FLOP) for a pair of formats.
@@ -100,3 +110,12 @@ class Rates:
             "link_rate": self.engine.link_efficiency / slower,
             "joules_link": self.system.chip.energy.per_link_byte * (1.0 + detour),
         }
+
+
+def factor(table: Mapping[str, float], system: System, model: Model) -> float:
+    """Product of what *table* holds for the model, for the chip and for ``"chip/model"``."""
+    chip = system.chip.name
+    found = 1.0
+    for key in (model.name, chip, f"{chip}/{model.name}"):
+        found *= table.get(key, 1.0)
+    return found

@@ -40,6 +40,10 @@ class Question(NamedTuple):
     """Mean answer, tokens."""
     budget: float
     """Tokens of a step, a rank."""
+    queries: float = 1.0
+    """Tokens that a decoding sequence brings to a step."""
+    yielded: float = 1.0
+    """Mean tokens that a step gives it."""
 
 
 @compiled
@@ -50,8 +54,9 @@ def fill_decode(ask: Question, busy: int, each: float) -> None:
         row = ask.rows[rank]
         row[:] = 0.0
         if rank < busy:
-            row[batch.TOKENS] = row[batch.DECODE] = row[batch.SAMPLED] = each
-            row[column(0, batch.DECODE_READS)] = each * context
+            row[batch.DECODE] = each
+            row[batch.TOKENS] = row[batch.SAMPLED] = each * ask.queries
+            row[column(0, batch.DECODE_READS)] = each * (context + 0.5 * (ask.queries - 1.0))
             for cap in range(len(ask.caps)):
                 reads = each * min(context, float(ask.caps[cap]))
                 row[column(cap + 1, batch.DECODE_READS)] = reads
@@ -100,8 +105,8 @@ def unified_at(
     prompt with probability q, and the slowest of n ranks sets the time, so a step is mixed with
     ``1 - (1 - q others) (1 - q)^(n - 1)``.
     """
-    steps = max(ask.output - 1.0, 1e-9)
-    chunks = math.ceil(ask.prompt / max(1.0, ask.budget - each))
+    steps = max(ask.output - 1.0, 1e-9) / ask.yielded
+    chunks = math.ceil(ask.prompt / max(1.0, ask.budget - each * ask.queries))
     fill_decode(ask, busy, max(1.0, each))
     alone, alone_joules = step(ask)
     share = min(1.0, each * chunks / steps)
@@ -110,9 +115,9 @@ def unified_at(
     fill_decode(ask, busy, each * others)
     add_prompts(ask, min(together, busy), ask.prompt / chunks)
     mixed, mixed_joules = step(ask)
-    tpot = alone + mixed_share * (mixed - alone)
+    lasts = alone + mixed_share * (mixed - alone)
     joules = alone_joules + mixed_share * (mixed_joules - alone_joules)
-    return each / (steps * tpot), tpot, chunks * mixed, joules, share
+    return each / (steps * lasts), lasts / ask.yielded, chunks * mixed, joules, share
 
 
 @compiled
@@ -140,7 +145,7 @@ def unified(
 
 @compiled
 def decode_at(ask: Question, total: float) -> tuple[float, float]:
-    """(TPOT, joules a step) of a decode worker with *total* sequences over its ranks."""
+    """(seconds, joules) of a step of a decode worker with *total* sequences over its ranks."""
     busy = max(1, min(len(ask.rows), math.ceil(total - 1e-9)))
     fill_decode(ask, busy, max(1.0, total / busy))
     return step(ask)
@@ -176,18 +181,25 @@ def split(
     service, prompt_joules = prefill_at(front)
     low, high = 0.0, min(flight, slots)
     others = max(0.0, (flight - 1.0) / flight)
-    steps = max(back.output - 1.0, 1e-9)
+    steps = max(back.output - 1.0, 1e-9) / back.yielded
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        tpot, _ = decode_at(back, middle / workers)
-        rate = middle / (steps * tpot)
+        lasts, _ = decode_at(back, middle / workers)
+        rate = middle / (steps * lasts)
         inside = middle + rate * (service * (1.0 - 1.0 / servers) + delay)
         if inside + waiting(rate * service / servers, others) > flight:
             high = middle
         else:
             low = middle
-    tpot, step_joules = decode_at(back, low / workers)
-    rate = max(low / (steps * tpot), 1e-12)
+    lasts, step_joules = decode_at(back, low / workers)
+    rate = max(low / (steps * lasts), 1e-12)
     busy_workers = min(workers, max(1.0, low))
-    watts = rate * prompt_joules / len(front.rows) + busy_workers * step_joules / tpot
-    return rate, tpot, max(0.0, flight - low) / rate, watts, low, rate * service / servers
+    watts = rate * prompt_joules / len(front.rows) + busy_workers * step_joules / lasts
+    return (
+        rate,
+        lasts / back.yielded,
+        max(0.0, flight - low) / rate,
+        watts,
+        low,
+        rate * service / servers,
+    )

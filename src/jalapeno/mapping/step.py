@@ -9,6 +9,7 @@ import numpy as np
 
 from jalapeno.catalogue import Engine, Kind, Model, System
 from jalapeno.cost.operator import FAMILY, MEASURED
+from jalapeno.mapping.batch import DECODE
 from jalapeno.mapping.lower import WORKER, Placed, lower
 from jalapeno.mapping.memory import Room, room
 from jalapeno.mapping.outputs import (
@@ -22,6 +23,7 @@ from jalapeno.mapping.outputs import (
     ROW_OF_CLASS,
     SCALARS,
     TABLE_AT,
+    WORKER_DECODE,
     WORKER_TOKENS,
     Array,
     Places,
@@ -77,15 +79,19 @@ def compile_price(model: Model, plan: Plan, system: System, engine: Engine) -> S
     order = sorted(range(len(placed)), key=lambda at: _class_of(placed[at], plan.dp))
     classes, placed = [_class_of(placed[at], plan.dp) for at in order], [placed[at] for at in order]
     power = system.chip.power
+    drafts = model.draft.layers if model.draft and plan.draft_tokens else 0
+    layers, later = model.layers + drafts, drafts * max(0, plan.draft_tokens - 1)
     scalars = {
         "chips_rank": float(plan.tp),
-        "layers_rest": model.layers * engine.issue_layer_rest,
-        "layers_load": model.layers * engine.issue_layer_load,
+        "layers_rest": layers * rates.engine.issue_layer_rest,
+        "layers_load": layers * rates.engine.issue_layer_load,
         "host_step": engine.host_step,
         "host_sequence": engine.host_sequence,
         "static": power.static,
         "cap": power.cap,
         "apart": float(plan.pp > 1),
+        "drafts_rest": later * rates.engine.issue_layer_rest,
+        "drafts_load": later * rates.engine.issue_layer_load,
     }
     ops, places, grids = arrays_of(placed, measured, plan)
     arrays = StepArrays(
@@ -103,7 +109,7 @@ def _class_of(item: Placed, ranks: int) -> int:
     if max(item.pairs, item.reads) >= 0:
         return ATTENTION
     if item.scope == WORKER and ranks > 1:
-        return WORKER_TOKENS
+        return WORKER_DECODE if item.rows == DECODE else WORKER_TOKENS
     return ROW_OF_CLASS.index(item.rows)
 
 
@@ -142,7 +148,9 @@ def memo_for(prices: Sequence[StepPrice], running: int) -> Memo:
     for which, price in enumerate(prices):
         plan = price.plan
         lengths[which, RANK_TOKENS] = min(plan.max_tokens + 1, REMEMBERED)
-        lengths[which, RANK_DECODE] = lengths[which, RANK_SAMPLED] = running + 1
+        lengths[which, RANK_DECODE] = running + 1
+        lengths[which, RANK_SAMPLED] = min(running * plan.queries + 1, REMEMBERED)
+        lengths[which, WORKER_DECODE] = min(plan.dp * running + 1, REMEMBERED)
         lengths[which, WORKER_TOKENS] = min(plan.dp * plan.max_tokens + 1, REMEMBERED)
     start = np.concatenate([[0], np.cumsum(lengths.ravel())[:-1]]).reshape(lengths.shape)
     values = np.full((int(lengths.sum()), N_OUTPUTS), np.nan)

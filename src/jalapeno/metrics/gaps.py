@@ -2,7 +2,8 @@
 
 A segment of *n* steps that last ``f, f + g, f + 2 g, ...`` while *d* sequences decode holds
 ``n x d`` gaps.  A decoding sequence sits through every step of its worker, so the gap before a
-token is its step, the first after a KV transfer included.
+token is its step, the first after a KV transfer included.  With speculation a step gives several
+tokens, which come together after one gap.
 
 Gaps are counted into bins: first 4,096 to an octave of picoseconds, then ever finer inside the
 few bins that hold the order statistics asked for, until a bin is one picosecond.  Three passes do

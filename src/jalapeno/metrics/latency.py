@@ -29,8 +29,10 @@ class Latency:
     tpot_ms: Distribution
     """``(E2E - TTFT) / (OSL - 1)`` of a request (TPOT, also TBT), where OSL > 1."""
     token_gap_ms: Distribution
-    """Gap before every token but first ones (inter-token latency), all tokens alike,
-    those after a pause of a sequence that gave way included."""
+    """Gap before every token but first ones (inter-token latency), all tokens alike, those after a
+    pause of a sequence that gave way included.  Tokens of one verification step come together,
+    after one gap; where ``engine.stream_interval`` is more than 1, the gaps are those between the
+    chunks that are sent (undefined where a sequence gave way after its first token)."""
     e2e_ms: Distribution
     """From the client's send to the last token."""
     mean_tokens_per_s_per_user: float

@@ -11,7 +11,8 @@ from operator import add
 import numpy as np
 import polars as pl
 
-from jalapeno.metrics.distribution import Distribution, Integers, exact_dot, ratio
+from jalapeno.metrics.chunks import are_told, chunk_gaps, intervals
+from jalapeno.metrics.distribution import UNDEFINED, Distribution, Integers, exact_dot, ratio
 from jalapeno.metrics.gaps import Counts, count, octaves, token_gaps
 from jalapeno.metrics.segments import Batch, batches, late_tokens
 from jalapeno.metrics.totals import Fleet, Totals, totals
@@ -24,13 +25,15 @@ class Survey:
 
     pools: tuple[Totals, ...]
     gaps_ms: Distribution
-    """Gap before every token but first ones (inter-token latency)."""
+    """Gap before the tokens of every decode step of a sequence (inter-token latency)."""
     overlap: int
     """The most picoseconds by which a segment starts before its worker's last one ends."""
     last_end: int
     """When the last segment ends, ps; 0 where there is none."""
     paused: int = 0
     """Picoseconds of gaps between tokens that are no steps: sequences had given way."""
+    most_tokens: tuple[int, ...] = ()
+    """Of each pool: answer tokens that a step may give a sequence, at the most."""
 
     @property
     def together(self) -> Totals:
@@ -58,9 +61,13 @@ def survey(journal: Journal) -> Survey:
     late = late_tokens(journal.pauses)
     count(coarse, late)
     paused = exact_dot(late.integers("decoding"), late.elapsed)
-    tokens = together.gap_tokens + int(late.integers("decoding").sum())
-    gaps = _gaps(journal, late, coarse, ratio(together.gaps + paused, tokens))
-    return Survey(tuple(sums), gaps, overlap, int(last_end.max()), paused)
+    gap_count = together.gap_count + int(late.integers("decoding").sum())
+    if (intervals(journal) > 1).any():
+        gaps = _chunks(journal)
+    else:
+        gaps = _gaps(journal, late, coarse, ratio(together.gaps + paused, gap_count))
+    most_tokens = tuple(pool.plan.queries for pool in scenario.pools)
+    return Survey(tuple(sums), gaps, overlap, int(last_end.max()), paused, most_tokens)
 
 
 def _gaps(journal: Journal, late: Batch, coarse: Counts, mean_ps: float) -> Distribution:
@@ -69,6 +76,18 @@ def _gaps(journal: Journal, late: Batch, coarse: Counts, mean_ps: float) -> Dist
         yield late
 
     return token_gaps(coarse, mean_ps, again)
+
+
+def _chunks(journal: Journal) -> Distribution:
+    """Gaps between chunks, where not every step's tokens are sent by themselves."""
+    if not are_told(journal):
+        return UNDEFINED
+    coarse, total, number = octaves(), 0, 0
+    for batch in chunk_gaps(journal):
+        count(coarse, batch)
+        total += int(batch.elapsed.sum())
+        number += len(batch.elapsed)
+    return token_gaps(coarse, ratio(total, number), lambda: chunk_gaps(journal))
 
 
 def advance(batch: Batch, last_end: Integers) -> int:

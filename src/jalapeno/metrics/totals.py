@@ -36,9 +36,11 @@ class Totals:
     """Chip-seconds of steps that tables of measurements said."""
     joules: float = 0.0
     gaps: int = 0
-    """Picoseconds of the gaps before all tokens but first ones."""
+    """Picoseconds of the gaps before all tokens but first ones; those of one step come together."""
+    gap_count: int = 0
+    """Those gaps: steps times the sequences that decode in them."""
     gap_tokens: int = 0
-    """Tokens but first ones."""
+    """Tokens but first ones: as many as gaps, or more where several come together."""
     decode_steps: int = 0
     """Steps in which anything decodes."""
     prompt_tokens: int = 0
@@ -82,7 +84,8 @@ def totals(batch: Batch, fleet: Fleet) -> Totals:
         measured=float(np.dot(chips, batch.amounts("measured"))),
         joules=float(batch.amounts("joules").sum()),
         gaps=exact_dot(decoding, elapsed),
-        gap_tokens=int(np.dot(decoding, steps)),
+        gap_count=int(np.dot(decoding, steps)),
+        gap_tokens=int(batch.integers("tokens").sum()),
         decode_steps=int(steps[decoding > 0].sum()),
         prompt_tokens=int(np.dot(batch.integers("prefill"), steps)),
         prompts=int((batch.integers("sampled") - decoding).sum()),

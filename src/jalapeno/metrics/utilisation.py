@@ -40,7 +40,7 @@ def utilisation(sums: Totals, chips: int, seconds: float) -> Utilisation:
         memory=ratio(sums.memory, time),
         link=ratio(sums.link, time),
         measured=ratio(sums.measured, sums.running / 1e12),
-        mean_batch=ratio(sums.gap_tokens, sums.decode_steps),
+        mean_batch=ratio(sums.gap_count, sums.decode_steps),
         mean_kv_share=ratio(sums.blocks, sums.room),
         peak_kv_share=sums.most_blocks,
     )

@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from jalapeno.errors import JalapenoError
+from jalapeno.presentation.audit.command import audit_command
 from jalapeno.presentation.compare_command import compare_command
 from jalapeno.presentation.explain_command import explain_command
 from jalapeno.presentation.files import unwritable
@@ -28,6 +29,7 @@ from jalapeno.presentation.show_command import show_command
 from jalapeno.presentation.simulate_command import simulate_command
 from jalapeno.presentation.size_command import size_command
 from jalapeno.presentation.system_command import system_check_command
+from jalapeno.presentation.validation.command import validate_command
 
 INTERRUPTED, TERMINATED = 130, 143
 """128 plus the number of the signal, as shells have it."""
@@ -74,6 +76,10 @@ app.command(
 app.command("fit", epilog="Example: jalapeno fit --most 3")(fit_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command
+)
+app.command("audit", epilog="Example: jalapeno audit deepseek-r1 --out audit.png")(audit_command)
+app.command("validate", epilog="Example: jalapeno validate --tier T2 --protocol curves")(
+    validate_command
 )
 system_app = typer.Typer(
     help="Chips and systems of one's own.",

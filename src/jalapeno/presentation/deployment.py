@@ -14,6 +14,7 @@ from jalapeno.mapping import Plan, Precision, check_plan, check_request, room
 from jalapeno.presentation.arguments import assignments
 from jalapeno.presentation.deployment_arguments import DeploymentOptions
 from jalapeno.presentation.keyed import keyed, whole
+from jalapeno.presentation.speculation import speculation
 from jalapeno.simulation import MAIN, Pool, Preemption, Role, Router, Scenario, resolve
 from jalapeno.simulation.scenario import OTHERS, Trees
 
@@ -129,6 +130,7 @@ def _pool(
             max_running=int(values.get("running", options.running)),
             max_tokens=int(values.get("tokens", options.tokens)),
             precision=places.precision(site),
+            **speculation(options, places.model),
         ),
         replicas=replicas,
         site=site,

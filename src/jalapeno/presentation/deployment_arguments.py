@@ -38,6 +38,19 @@ class DeploymentOptions:
     tokens: Annotated[
         int, _plan("--tokens", help="Tokens a rank may take in a step, in every such pool.")
     ] = 8192
+    draft: Annotated[
+        int | None,
+        _plan("--draft", help="Tokens drafted a step (multi-token prediction), in every pool."),
+    ] = None
+    accept: Annotated[
+        str | None,
+        _plan(
+            "--accept",
+            metavar="TOKENS|RATES|NAME",
+            help="What a step gives then: tokens on the mean, as in 2.8; rates of acceptance by "
+            "position, as in 0.9,0.7,0.5; or a workload that show MODEL has measured.",
+        ),
+    ] = None
     replicas: Annotated[
         int | None, _plan("--replicas", help="Workers of that plan; 1 by default.")
     ] = None

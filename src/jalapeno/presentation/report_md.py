@@ -29,7 +29,6 @@ from jalapeno.presentation.row_tables import (
 from jalapeno.presentation.tables import Table, to_markdown
 
 REPORT_HEADING = "The published comparison, recomputed"
-DOCS_HEADING = "Validation"
 
 PICTURES = """\
 ## Pictures
@@ -56,15 +55,14 @@ def report_page(reproduction: Reproduction, runs: Sequence[Outcome]) -> str:
     return _page(REPORT_HEADING, PICTURES, reproduction, runs)
 
 
-def docs_page(reproduction: Reproduction, runs: Sequence[Outcome]) -> str:
-    """The same tables as a page of the documentation."""
+def docs_section(reproduction: Reproduction, runs: Sequence[Outcome]) -> str:
+    """The same tables as a page that may become a section of another."""
     made = (
-        "`jalapeno reproduce --docs FILE` writes this page; nothing on it is typed by hand. "
-        "Raw logs are in the folder that the same command writes.\n\n"
+        "`jalapeno reproduce` gives the same tables, with the raw logs of every run.\n\n"
         "![Throughput per kilowatt against speed a user](frontier.png)\n\n"
         "![Where the time of the quoted runs goes](attribution.png)\n"
     )
-    return _page(DOCS_HEADING, made, reproduction, runs)
+    return _page(REPORT_HEADING, made, reproduction, runs)
 
 
 def _page(heading: str, after: str, reproduction: Reproduction, runs: Sequence[Outcome]) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from jalapeno.errors import LawBroken
 from jalapeno.presentation.arguments import Json, OutFolder
 from jalapeno.presentation.console import remark, results, show, show_json, to_json
-from jalapeno.presentation.files import Folder, atomic_folder, check_file, write_file
+from jalapeno.presentation.files import Folder, atomic_folder
 
 if TYPE_CHECKING:
     from jalapeno.analysis.reproduction import Outcome, Reproduction
@@ -21,14 +19,8 @@ PICTURES = ("frontier.html", "frontier.svg", "frontier.png", "attribution.svg", 
 OURS = (REPORT, DATA, RUNS, *PICTURES)
 """What the folder of a reproduction holds."""
 
-DocsFile = Annotated[
-    Path | None, typer.Option("--docs", metavar="FILE", help="Also write the tables as a page.")
-]
 
-
-def reproduce_command(
-    out: OutFolder = Path("out/reproduce"), as_json: Json = False, docs: DocsFile = None
-) -> None:
+def reproduce_command(out: OutFolder = Path("out/reproduce"), as_json: Json = False) -> None:
     """Simulate the published comparison: Jalapeño, its references, and every measured row.
 
     Writes a report, pictures and the raw logs of every run to OUT, all of them or none.
@@ -38,11 +30,8 @@ def reproduce_command(
     from jalapeno.metrics import require
     from jalapeno.presentation.comparison_tables import summary_tables
     from jalapeno.presentation.progress import stages
-    from jalapeno.presentation.report_md import docs_page
     from jalapeno.presentation.reproduction_json import reproduction_json
 
-    if docs is not None:
-        check_file(docs)
     with atomic_folder(out, OURS) as folder:
         runs: dict[str, Outcome] = {}
         with stages() as progress:
@@ -50,17 +39,13 @@ def reproduce_command(
         _check_logged(reproduction, runs)
         found = list(runs.values())
         data = reproduction_json(reproduction, found)
-        drawn = _write(folder, reproduction, found)
+        _write(folder, reproduction, found)
         folder.write(DATA, to_json(data))
-    if docs is not None:
-        write_file(docs, docs_page(reproduction, found))
-        for name, picture in drawn.items():
-            write_file(docs.parent / name, picture)
     if as_json:
         show_json(data)
     else:
         show(summary_tables(reproduction.comparisons, results().width))
-    _say_where(out, docs)
+    _say_where(out)
     for run in found:
         require(run.report.checks)
 
@@ -85,10 +70,8 @@ def _check_logged(reproduction: Reproduction, runs: dict[str, Outcome]) -> None:
             raise LawBroken(f"the raw logs of {outcome.name!r} are missing or of another scenario")
 
 
-def _write(
-    folder: Folder, reproduction: Reproduction, runs: list[Outcome]
-) -> dict[str, str | bytes]:
-    """Write report and pictures; returns the pictures that a page of the documentation shows."""
+def _write(folder: Folder, reproduction: Reproduction, runs: list[Outcome]) -> None:
+    """Write report and pictures."""
     from jalapeno.presentation import frontier, time_bars
     from jalapeno.presentation.pictures import html, png, svg
     from jalapeno.presentation.report_md import report_page
@@ -101,13 +84,10 @@ def _write(
     for name, content in made.items():
         folder.write(name, content)
     folder.write(REPORT, report_page(reproduction, runs))
-    return {name: content for name, content in made.items() if name.endswith(".png")}
 
 
-def _say_where(out: Path, docs: Path | None) -> None:
+def _say_where(out: Path) -> None:
     remark(f"report: {out / REPORT}")
     remark(f"pictures: {', '.join(str(out / name) for name in PICTURES)}")
     remark(f"raw logs: {out / RUNS}")
     remark(f"again: jalapeno simulate {out / RUNS}/<run>/scenario.json")
-    if docs is not None:
-        remark(f"page: {docs}")

@@ -1,10 +1,10 @@
 """KV blocks: how many a request needs where, and how many steps a rank's free ones last.
 
 Where a pool preempts, a decoding sequence takes a block at the step that brings its context from a
-whole number of blocks to one token more.  Contexts grow by one a step, so relative to the rank's
-count of decode steps each keeps its *phase*, ``(context - count) mod block``, for as long as it
-decodes, and how many sequences there are of each phase says how many blocks any number of steps
-will take, without a look at the sequences.
+whole number of blocks to one token more.  Contexts of a rank grow alike (:mod:`.speculation`), so
+relative to the rank's count of tokens each keeps its *phase*, ``(context - count) mod block``, for
+as long as it decodes, and how many sequences there are of each phase says how many blocks any
+number of tokens will take, without a look at the sequences.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from jalapeno.jit import compiled, inlined
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.clock import elapsed, steps_to_reach
 from jalapeno.simulation.heap import replay
+from jalapeno.simulation.speculation import steps_within, tokens_of
 from jalapeno.simulation.state import Seats
 
 
@@ -43,18 +44,20 @@ def blocks_to_seat(seats: Seats, pool: int, request: int) -> int:
     if preempts(seats, pool):
         tokens += 1
     elif seats.pools[pool, c.P_ROLE] != c.PREFILL_ROLE:
-        tokens += requests[request, c.LIMIT]
+        tokens += requests[request, c.LIMIT] + seats.pools[pool, c.P_QUERIES] - 1
     return blocks_for(seats, pool, tokens)
 
 
 @compiled
 def growth(seats: Seats, rank: int, steps: int) -> int:
     """Blocks that the decoding sequences of *rank* take in the next *steps* steps."""
-    size = seats.pools[pool_of(seats, rank), c.P_BLOCK_TOKENS]
+    pool = pool_of(seats, rank)
+    size = seats.pools[pool, c.P_BLOCK_TOKENS]
+    tokens = tokens_of(seats.pools[pool, c.P_YIELDED], seats.ranks[rank, c.R_REST], steps)
     phases = seats.phases[rank]
-    taken = steps // size * seats.ranks[rank, c.R_DECODING]
+    taken = tokens // size * seats.ranks[rank, c.R_DECODING]
     phase = (size - seats.ranks[rank, c.R_COUNTER] % size) % size
-    for _ in range(steps % size):
+    for _ in range(tokens % size):
         taken += phases[phase]
         phase = phase - 1 if phase > 0 else size - 1
     return int(taken)
@@ -66,16 +69,17 @@ def steps_left(seats: Seats, rank: int) -> int:
     decoding, free = seats.ranks[rank, c.R_DECODING], seats.ranks[rank, c.R_FREE]
     if decoding == 0:
         return c.NEVER
-    size = seats.pools[pool_of(seats, rank), c.P_BLOCK_TOKENS]
+    pool = pool_of(seats, rank)
+    size = seats.pools[pool, c.P_BLOCK_TOKENS]
     phases = seats.phases[rank]
-    steps = free // decoding * size
+    tokens = free // decoding * size
     free %= decoding  # a whole cycle takes a block a sequence, so less than one more is left
     phase = (size - seats.ranks[rank, c.R_COUNTER] % size) % size
     while phases[phase] <= free:
         free -= phases[phase]
-        steps += 1
+        tokens += 1
         phase = phase - 1 if phase > 0 else size - 1
-    return int(steps)
+    return steps_within(seats.pools[pool, c.P_YIELDED], seats.ranks[rank, c.R_REST], tokens)
 
 
 @compiled

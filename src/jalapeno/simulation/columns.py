@@ -130,7 +130,8 @@ RANK_TABLE = (
     "running",  # sequences that hold a slot
     "decoding",
     "reads",  # sum of (cached + 1) over decoding sequences
-    "counter",  # decode steps done
+    "counter",  # answer tokens that a sequence which decoded all the time would have had
+    "rest",  # and what it is on its way to the next, in units of 1 / GRAIN
     "free_blocks",
     "heap",  # length of the finish heap
     "late",  # decoding sequences that have had no token since they gave way
@@ -155,6 +156,7 @@ RANK_TABLE = (
     R_DECODING,
     R_READS,
     R_COUNTER,
+    R_REST,
     R_FREE,
     R_HEAP,
     R_LATE,
@@ -229,6 +231,8 @@ POOL_TABLE = (
     "swap_sequence",  # ps that its fixed part takes to or from the host
     "swap_token",  # and a token, femtoseconds
     "keeps",  # 1 where blocks that were given up keep their content until others take them
+    "queries",  # tokens that a decoding sequence brings to a step
+    "yielded",  # mean answer tokens that a step gives it, in units of 1 / GRAIN
 )
 (
     P_ROLE,
@@ -246,6 +250,8 @@ POOL_TABLE = (
     P_SWAP_SEQUENCE,
     P_SWAP_TOKEN,
     P_KEEPS,
+    P_QUERIES,
+    P_YIELDED,
 ) = range(len(POOL_TABLE))
 UNIFIED, PREFILL_ROLE, DECODE_ROLE = range(3)
 NO_PREEMPTION, RECOMPUTES, SWAPS = range(3)
@@ -280,14 +286,16 @@ SEGMENT_INTEGERS = (
     "prefill",
     "sampled",
     "stall",  # idle time of the worker before it
-    "reads",  # KV entries that decode reads in the first step
+    "reads",  # tokens of decoding sequences before the first step
     "blocks_used",  # of the worker, while it ran
+    "tokens",  # of answers that its decode steps gave, all steps together
     "decode_first",  # step without its prefill, ps
     "decode_growth",
     *(f"{part}_first" for part in PARTS),
     *(f"{part}_growth" for part in PARTS),
 )
-S_PARTS = 11
+S_TOKENS = 9
+S_PARTS = 12
 S_GROWTHS = S_PARTS + len(PARTS)
 SEGMENT_FLOATS = (
     *(f"{name}_busy_first" for name in RESOURCES),

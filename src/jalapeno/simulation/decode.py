@@ -7,6 +7,7 @@ from jalapeno.simulation import columns as c
 from jalapeno.simulation.blocks import blocks_for, pool_of, preempts, steps_left
 from jalapeno.simulation.heap import find, pop, push, remove
 from jalapeno.simulation.ledger import CLOSE, OPEN, charge_answer
+from jalapeno.simulation.speculation import rest_after, steps_for, tokens_of
 from jalapeno.simulation.state import REQUEST_BITS, REQUEST_MASK, Seats
 
 
@@ -25,7 +26,7 @@ def decode_on(seats: Seats, rank: int, request: int) -> None:
     requests[request, c.STATUS] = c.DECODING
     charge_answer(seats, seats.ranks[rank, c.R_WORKER], request, OPEN)
     if requests[request, c.MADE] == requests[request, c.OUTPUT]:
-        complete(seats, rank, request)
+        complete(seats, rank, request, 0)
     else:
         join(seats, rank, request)
 
@@ -39,7 +40,7 @@ def join(seats: Seats, rank: int, request: int) -> None:
     push(seats.finish[rank], ranks[rank, c.R_HEAP], (done << REQUEST_BITS) | request)
     ranks[rank, c.R_HEAP] += 1
     reads = requests[request, c.PROMPT] + requests[request, c.MADE]
-    count(seats, rank, reads, 1)
+    count(seats, rank, reads, 0, 1)
     for cap in range(len(seats.caps)):
         if reads < seats.caps[cap]:
             capped = seats.capped[rank, cap]
@@ -50,20 +51,27 @@ def join(seats: Seats, rank: int, request: int) -> None:
 
 
 @compiled
-def count(seats: Seats, rank: int, reads: int, one: int) -> None:
-    """Add *one* (or minus one) sequence of *reads* tokens to the sums over those decoding."""
+def count(seats: Seats, rank: int, reads: int, over: int, one: int) -> None:
+    """Add *one* (or minus one) sequence of *reads* tokens to the sums over those decoding.
+
+    *over*: tokens that its last step gave beyond its answer, which the sums have counted.
+    """
     ranks = seats.ranks
     ranks[rank, c.R_DECODING] += one
-    ranks[rank, c.R_READS] += one * reads
+    ranks[rank, c.R_READS] += one * (reads + over)
+    if ranks[rank, c.R_DECODING] == 0:  # whoever comes next begins with a whole token
+        ranks[rank, c.R_REST] = 0
     for cap in range(len(seats.caps)):
         capped = seats.capped[rank, cap]
-        capped[0] += one * min(reads, seats.caps[cap])
         if reads < seats.caps[cap]:
+            capped[0] += one * (reads + over)
             capped[1] += one
+        else:
+            capped[0] += one * seats.caps[cap]
     pool = pool_of(seats, rank)
     if preempts(seats, pool):
         size = seats.pools[pool, c.P_BLOCK_TOKENS]
-        phase = ((reads - ranks[rank, c.R_COUNTER]) % size + size) % size
+        phase = ((reads + over - ranks[rank, c.R_COUNTER]) % size + size) % size
         seats.phases[rank, phase] += one
 
 
@@ -76,7 +84,7 @@ def leave_unfinished(seats: Seats, rank: int, request: int) -> None:
     remove(finish, ranks[rank, c.R_HEAP], at)
     ranks[rank, c.R_HEAP] -= 1
     requests[request, c.MADE] = requests[request, c.OUTPUT] - left
-    count(seats, rank, requests[request, c.PROMPT] + requests[request, c.MADE], -1)
+    count(seats, rank, requests[request, c.PROMPT] + requests[request, c.MADE], 0, -1)
     for cap in range(len(seats.caps)):
         short, capped = seats.short[rank, cap], seats.capped[rank, cap]
         at = find(short, capped[2], REQUEST_BITS, request)
@@ -89,44 +97,63 @@ def leave_unfinished(seats: Seats, rank: int, request: int) -> None:
 @compiled
 def next_knot(seats: Seats, rank: int) -> int:
     """Steps until a sequence of *rank* finishes or fills a window, or blocks run out."""
-    ranks = seats.ranks
-    steps = c.NEVER
-    if ranks[rank, c.R_HEAP] > 0:
-        steps = (seats.finish[rank, 0] >> REQUEST_BITS) - ranks[rank, c.R_COUNTER]
+    ranks, pool = seats.ranks, pool_of(seats, rank)
+    if ranks[rank, c.R_HEAP] == 0:
+        return int(c.NEVER)
+    knot = seats.finish[rank, 0] >> REQUEST_BITS
     for cap in range(len(seats.caps)):
         heap, capped = seats.short[rank, cap], seats.capped[rank, cap]
         if capped[2] > 0:
-            steps = min(steps, (heap[0] >> REQUEST_BITS) - ranks[rank, c.R_COUNTER])
-    if preempts(seats, pool_of(seats, rank)):
+            knot = min(knot, heap[0] >> REQUEST_BITS)
+    tokens = knot - ranks[rank, c.R_COUNTER]
+    steps = steps_for(seats.pools[pool, c.P_YIELDED], ranks[rank, c.R_REST], tokens)
+    if preempts(seats, pool):
         steps = min(steps, steps_left(seats, rank))
     return int(steps)
 
 
 @compiled
-def move_on(seats: Seats, rank: int, steps: int) -> None:
-    """Decoding sequences of *rank* are *steps* tokens on; the done ones leave."""
-    requests, ranks = seats.requests, seats.ranks
-    ranks[rank, c.R_COUNTER] += steps
+def move_on(seats: Seats, rank: int, steps: int) -> int:
+    """Decoding sequences of *rank* are *steps* steps on; the done ones leave.
+
+    Returns the answer tokens that they got, together: of its last step a sequence takes what it
+    still needs.
+    """
+    requests, ranks, pool = seats.requests, seats.ranks, pool_of(seats, rank)
+    yielded, rest = seats.pools[pool, c.P_YIELDED], ranks[rank, c.R_REST]
+    tokens = tokens_of(yielded, rest, steps)
+    if ranks[rank, c.R_DECODING] > 0:
+        ranks[rank, c.R_REST] = rest_after(yielded, rest, steps)
+    ranks[rank, c.R_COUNTER] += tokens
     counter = ranks[rank, c.R_COUNTER]
-    ranks[rank, c.R_READS] += steps * ranks[rank, c.R_DECODING]
+    given = tokens * ranks[rank, c.R_DECODING]
+    ranks[rank, c.R_READS] += given
     for cap in range(len(seats.caps)):
         heap, capped = seats.short[rank, cap], seats.capped[rank, cap]
-        capped[0] += steps * capped[1]
+        capped[0] += tokens * capped[1]
         while capped[2] > 0 and heap[0] >> REQUEST_BITS <= counter:
-            pop(heap, capped[2])
+            full = pop(heap, capped[2]) >> REQUEST_BITS
+            capped[0] -= counter - full
             capped[2] -= 1
             capped[1] -= 1
     finish = seats.finish[rank]
-    while ranks[rank, c.R_HEAP] > 0 and finish[0] >> REQUEST_BITS == counter:
-        request = pop(finish, ranks[rank, c.R_HEAP]) & REQUEST_MASK
+    while ranks[rank, c.R_HEAP] > 0 and finish[0] >> REQUEST_BITS <= counter:
+        last = pop(finish, ranks[rank, c.R_HEAP])
+        request, over = last & REQUEST_MASK, counter - (last >> REQUEST_BITS)
         ranks[rank, c.R_HEAP] -= 1
-        count(seats, rank, requests[request, c.PROMPT] + requests[request, c.OUTPUT], -1)
-        complete(seats, rank, request)
+        given -= over
+        whole = requests[request, c.PROMPT] + requests[request, c.OUTPUT]
+        count(seats, rank, whole, over, -1)
+        complete(seats, rank, request, over)
+    return int(given)
 
 
 @compiled
-def complete(seats: Seats, rank: int, request: int) -> None:
-    """*request* has its last token at now: it leaves *rank*, and the loop sends the next."""
+def complete(seats: Seats, rank: int, request: int, over: int) -> None:
+    """*request* has its last token at now: it leaves *rank*, and the loop sends the next.
+
+    *over*: tokens that its last step gave beyond, for which it may hold blocks.
+    """
     requests, ranks, clock = seats.requests, seats.ranks, seats.clock
     worker = ranks[rank, c.R_WORKER]
     pool = seats.workers[worker, c.W_POOL]
@@ -136,7 +163,7 @@ def complete(seats: Seats, rank: int, request: int) -> None:
     ranks[rank, c.R_RUNNING] -= 1
     held = c.BLOCKS if requests[request, c.DECODE_RANK] == c.NOBODY else c.DECODE_BLOCKS
     if preempts(seats, pool):
-        tokens = requests[request, c.PROMPT] + requests[request, c.OUTPUT]
+        tokens = requests[request, c.PROMPT] + requests[request, c.OUTPUT] + over
         requests[request, held] = blocks_for(seats, pool, tokens)
     ranks[rank, c.R_FREE] += requests[request, held]
     seats.workers[worker, c.W_BOUND] -= 1

@@ -33,6 +33,7 @@ def end_step(state: State, worker: int) -> None:
             seats.ranks[rank, c.R_FREE] -= grown
             seats.ranks[rank, c.R_TAKEN] += grown
     keep_books(seats, worker, state.parts[worker])
+    written = seats.clock[c.C_SEGMENTS]
     write_segment(state, worker, blocks_in_use(seats, worker))
     spent = elapsed(workers[worker, c.W_SECONDS], workers[worker, c.W_GROWTH], steps) - elapsed(
         workers[worker, c.W_DECODE_SECONDS], workers[worker, c.W_DECODE_GROWTH], steps
@@ -45,7 +46,7 @@ def end_step(state: State, worker: int) -> None:
             charge_chunks(seats, rank, steps, spent, prefill)
         if seats.ranks[rank, c.R_LATE] > 0:
             note_late(seats, rank)
-        move_on(seats, rank, steps)
+        state.segments[written, c.S_TOKENS] += move_on(seats, rank, steps)
         if prefill > 0:
             close_prompts(seats, rank)
     if preempts(seats, pool):
@@ -91,8 +92,8 @@ def write_segment(state: State, worker: int, blocks: int) -> None:
     pool = workers[worker, c.W_POOL]
     for offset in range(state.seats.pools[pool, c.P_RANKS_WORKER]):
         reads += state.seats.ranks[workers[worker, c.W_FIRST_RANK] + offset, c.R_READS]
-    row[7], row[8] = reads, blocks
-    row[9], row[10] = workers[worker, c.W_DECODE_SECONDS], workers[worker, c.W_DECODE_GROWTH]
+    row[7], row[8], row[c.S_TOKENS] = reads, blocks, 0
+    row[10], row[11] = workers[worker, c.W_DECODE_SECONDS], workers[worker, c.W_DECODE_GROWTH]
     for part in range(N_PARTS):
         row[c.S_PARTS + part] = state.parts[worker, part]
         row[c.S_GROWTHS + part] = state.parts[worker, N_PARTS + part]

@@ -6,8 +6,10 @@ from jalapeno.cost import PARTS
 from jalapeno.jit import compiled
 from jalapeno.mapping import batch
 from jalapeno.mapping.outputs import N_OUTPUTS
+from jalapeno.mapping.plan import GRAIN
 from jalapeno.mapping.pricing import price_rows
 from jalapeno.simulation import columns as c
+from jalapeno.simulation.blocks import pool_of
 from jalapeno.simulation.clock import beyond, elapsed, round_picoseconds
 from jalapeno.simulation.decode import next_knot
 from jalapeno.simulation.heap import replay
@@ -61,21 +63,29 @@ def add_chunk(state: State, row: int, cached: int, chunk: int) -> None:
 
 @compiled
 def add_decode(state: State, rank: int, row: int) -> None:
-    """The sums of *rank*'s decode batch, and how they grow, into the row."""
+    """The sums of *rank*'s decode batch, and how they grow, into the row.
+
+    Contexts are mean values: they grow evenly by what a step gives on the mean.
+    """
     ranks, sums, grow = state.seats.ranks, state.rows[row], state.growth[row]
     sums[:] = 0.0
     grow[:] = 0.0
     decoding = float(ranks[rank, c.R_DECODING])
-    sums[batch.TOKENS] = decoding
+    pool = pool_of(state.seats, rank)
+    queries = float(state.seats.pools[pool, c.P_QUERIES])
+    each = state.seats.pools[pool, c.P_YIELDED] / GRAIN
+    ahead = ranks[rank, c.R_REST] / GRAIN
+    sums[batch.TOKENS] = decoding * queries
     sums[batch.DECODE] = decoding
-    sums[batch.SAMPLED] = decoding
+    sums[batch.SAMPLED] = decoding * queries
     at = batch.FIRST_CAP + batch.DECODE_READS
-    sums[at] = ranks[rank, c.R_READS]
-    grow[at] = decoding
+    sums[at] = ranks[rank, c.R_READS] + decoding * (ahead + 0.5 * (queries - 1.0))
+    grow[at] = decoding * each
     for cap in range(len(state.seats.caps)):
         at += batch.PER_CAP
-        sums[at] = state.seats.capped[rank, cap, 0]
-        grow[at] = state.seats.capped[rank, cap, 1]
+        below = state.seats.capped[rank, cap, 1]
+        sums[at] = state.seats.capped[rank, cap, 0] + below * ahead
+        grow[at] = below * each
     for column in range(len(sums)):
         state.alone[row, column] = sums[column]
 
@@ -91,11 +101,12 @@ def start_step(state: State, worker: int) -> None:
     for row in range(many):
         rank = first_rank + row
         add_decode(state, rank, row)
-        budget = pools[pool, c.P_MAX_TOKENS] - ranks[rank, c.R_DECODING]
+        brought = ranks[rank, c.R_DECODING] * pools[pool, c.P_QUERIES]
+        budget = pools[pool, c.P_MAX_TOKENS] - brought
         steps = min(steps, share_budget(state, rank, budget, row), next_knot(state.seats, rank))
         decoding += ranks[rank, c.R_DECODING]
         prefill += int(state.rows[row, batch.PREFILL])
-        sampled += int(state.rows[row, batch.SAMPLED])
+        sampled += int(state.rows[row, batch.SAMPLED]) - (brought - ranks[rank, c.R_DECODING])
     workers[worker, c.W_DECODING], workers[worker, c.W_PREFILL] = decoding, prefill
     workers[worker, c.W_SAMPLED] = sampled
     if decoding + prefill == 0:

@@ -166,7 +166,7 @@ def _check_times(path: Path, segments: pl.DataFrame) -> None:
     )
     times = [first, first + growth * (steps - 1.0), *(pl.col(f"{part}_first") for part in PARTS)]
     sound = (steps >= 1.0) & pl.all_horizontal(time.is_between(0, c.LAST) for time in times)
-    sound &= (pl.col("decoding") >= 0) & (growth.abs() <= float(c.LAST))
+    sound &= (pl.col("decoding") >= 0) & (pl.col("tokens") >= 0) & (growth.abs() <= float(c.LAST))
     _check_rows(path, segments, sound, "segment")
 
 

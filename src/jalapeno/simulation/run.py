@@ -64,7 +64,9 @@ class Run:
         self._settle()
         full = (self.state.segments, self.state.energies)
         integers, floats = self.spare or (np.empty_like(full[0]), np.empty_like(full[1]))
-        self.filing = self.clerk.submit(self._file, *full)
+        # it may be the pauses that are full: then what lies beyond the last segment is none
+        count = int(self.state.seats.clock[c.C_SEGMENTS])
+        self.filing = self.clerk.submit(self._file, full[0][:count], full[1][:count])
         self.spare = full
         self.state = self.state._replace(segments=integers, energies=floats)
         self.state.seats.clock[c.C_SEGMENTS] = 0

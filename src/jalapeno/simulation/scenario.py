@@ -42,7 +42,7 @@ __all__ = [
     "to_json",
 ]
 
-FORMAT = 2
+FORMAT = 3
 """Version of the scenario file that is written; a reader refuses newer ones."""
 
 Trees = Mapping[str, Any]

@@ -17,8 +17,8 @@ from jalapeno.simulation.scenario import FORMAT, OTHERS, ROOTS, Scenario, scenar
 from jalapeno.simulation.trace import trace_json
 from jalapeno.simulation.traffic_file import check_types, traffic_of
 
-READABLE = (1, FORMAT)
-"""Format 1 knew one site, one queue, no preemption, and fewer facts."""
+READABLE = (1, 2, FORMAT)
+"""Format 1 knew one site, one queue, no preemption, and fewer facts; format 2 no speculation."""
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

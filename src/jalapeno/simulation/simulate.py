@@ -62,7 +62,8 @@ def _requests(scenario: Scenario, prices: Prices) -> Integers:
     prompts, outputs = traffic.lengths.draw(traffic.requests)
     longest = {True: int(prompts.max()), False: int((prompts + outputs).max())}
     for pool, price in reversed(list(zip(scenario.pools, prices, strict=True))):
-        check_request(price.room, scenario.model, longest[pool.role is Role.PREFILL])
+        ahead = 0 if pool.role is Role.PREFILL else pool.plan.draft_tokens
+        check_request(price.room, scenario.model, longest[pool.role is Role.PREFILL], ahead)
     answers = int(outputs.sum())
     if answers > MOST_ANSWERS:
         raise BadScenario(

@@ -29,13 +29,13 @@ class Seats(NamedTuple):
     stages: Integers
     clock: Integers
     finish: Integers
-    """(ranks, slots): heap of ``finish step << 28 | request`` of decoding sequences."""
+    """(ranks, slots): heap of ``counter at the end << 28 | request`` of decoding sequences."""
     caps: Integers
     """Context caps of the model."""
     capped: Integers
     """(ranks, caps, 3): sum of capped reads, sequences below the cap, heap length."""
     short: Integers
-    """(ranks, caps, slots): heap of ``step at which the cap is reached << 28 | request``."""
+    """(ranks, caps, slots): heap of ``counter where the cap is reached << 28 | request``."""
     phases: Integers
     """(ranks, block): decoding sequences by phase, where pools preempt: see :mod:`.blocks`."""
     ledger: Integers
@@ -82,7 +82,8 @@ BUFFER_PAUSES = 1 << 12
 REQUEST_BITS = 28
 """Low bits of a heap key that hold the request: up to 268 million requests a run."""
 MOST_ANSWERS = 1 << (62 - REQUEST_BITS)
-"""Tokens of all answers of a run: the bits above hold a step, and no rank makes more of them."""
+"""Tokens of all answers of a run: the bits above hold a count of tokens, and no rank makes more of
+them, but for what last steps give beyond."""
 
 REQUEST_MASK = (1 << REQUEST_BITS) - 1
 

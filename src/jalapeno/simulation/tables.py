@@ -78,6 +78,7 @@ def pool_row(pool: Pool, price: StepPrice, site: Site, longest: int) -> list[int
     row[c.P_MAX_RUNNING], row[c.P_MAX_TOKENS] = pool.plan.max_running, pool.plan.max_tokens
     row[c.P_BLOCKS], row[c.P_BLOCK_TOKENS] = space.blocks, space.block_tokens
     row[c.P_FIXED_BLOCKS] = space.blocks_for(0)
+    row[c.P_QUERIES], row[c.P_YIELDED] = pool.plan.queries, pool.plan.yielded
     fixed, each = space.fixed_bytes / host.bandwidth, space.token_bytes / host.bandwidth
     if pool.preemption is Preemption.SWAP:
         on_clock(fixed * c.PICOSECONDS, "a swap")

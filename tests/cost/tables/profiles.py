@@ -8,7 +8,8 @@ from itertools import product
 import numpy as np
 
 from jalapeno.catalogue import Kind
-from jalapeno.cost.tables import Axis, Grid, Table
+from jalapeno.cost.tables import Grid
+from jalapeno.cost.tables.table import Axis, StepTable
 
 DENSE = "layer,tokens,time_us\nqkv_proj,1,10\nqkv_proj,4,16\nlayernorm,1,1\nlayernorm,4,2\n"
 PER_SEQUENCE = "layer,sequences,time_us\nlm_head,1,100\nlm_head,2,110\nsampler,1,5\nsampler,2,7\n"
@@ -41,7 +42,7 @@ def line(
     knots: tuple[float, ...] = (1.0, 64.0, 512.0),
     seconds: tuple[float, ...] = (1e-5, 2e-5, 9e-5),
     stands_for: tuple[str, ...] = ("qkv",),
-) -> Table:
+) -> StepTable:
     """A table of one axis."""
     grid = Grid((np.array(knots),), np.array(seconds), Kind.MEASURED, "by hand")
-    return Table(name, (axis,), grid, stands_for)
+    return StepTable(name, (axis,), grid, stands_for)

@@ -21,6 +21,7 @@ EXAMPLES: Mapping[Path_, int] = {
     ("scenario",): 1500,
     ("fit",): 100,
     ("reproduce",): 200,
+    ("validate",): 200,
 }
 """Command lines for each command; for any other, :data:`USUAL`."""
 WITHOUT = 200

@@ -21,7 +21,7 @@ import polars as pl
 
 from jalapeno.catalogue import Kind
 from jalapeno.cost.tables.grid import Grid
-from jalapeno.cost.tables.table import Axis, Table, Tables
+from jalapeno.cost.tables.table import Axis, StepTable, StepTables
 from jalapeno.errors import BadFact
 
 Array = npt.NDArray[np.float64]
@@ -53,17 +53,17 @@ ATTENTION = ("decode attention, full", "prefill attention, full")
 EXPERTS = ("routed experts", "router", "top-k, permutation", "weighted sum")
 
 
-def read_profile(place: str, sha256: str, contents: Mapping[str, bytes]) -> Tables:
+def read_profile(place: str, sha256: str, contents: Mapping[str, bytes]) -> StepTables:
     """The tables of a profile: *contents* are its files by name.
 
     Raises :class:`BadFact` where a file is no CSV with the columns of a profile, or has a layer
     that no operator is known for.
     """
     frames = {name.split(".")[0]: _frame(name, text, place) for name, text in contents.items()}
-    return Tables(place, sha256, tuple(_tables(frames, place)))
+    return StepTables(place, sha256, tuple(_tables(frames, place)))
 
 
-def _tables(frames: Mapping[str, pl.DataFrame], place: str) -> Iterator[Table]:
+def _tables(frames: Mapping[str, pl.DataFrame], place: str) -> Iterator[StepTable]:
     if "dense" in frames:
         yield from _lines(frames["dense"], "tokens", Axis.TOKENS, BY_TOKENS, f"{place}: dense")
     if "per_sequence" in frames:
@@ -73,10 +73,10 @@ def _tables(frames: Mapping[str, pl.DataFrame], place: str) -> Iterator[Table]:
     if "attention" in frames:
         axes = (Axis.PROMPT, Axis.CACHED, Axis.DECODING, Axis.CONTEXT)
         grid = attention_grid(frames["attention"], f"{place}: attention")
-        yield Table("attention", axes, grid, ATTENTION)
+        yield StepTable("attention", axes, grid, ATTENTION)
     if "moe" in frames:
         grid = experts_grid(frames["moe"], f"{place}: moe")
-        yield Table("experts", (Axis.EXPERT_TOKENS, Axis.EXPERTS), grid, EXPERTS)
+        yield StepTable("experts", (Axis.EXPERT_TOKENS, Axis.EXPERTS), grid, EXPERTS)
 
 
 def _frame(name: str, content: bytes, place: str) -> pl.DataFrame:
@@ -102,7 +102,7 @@ def _lines(
     axis: Axis,
     wanted: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]],
     where: str,
-) -> Iterator[Table]:
+) -> Iterator[StepTable]:
     """Tables of one axis: layers that go together added up."""
     _need(frame, ("layer", count), where)
     layers = frame["layer"].unique(maintain_order=True).to_list()
@@ -119,7 +119,7 @@ def _lines(
         sums = rows.group_by(count).agg(pl.col("time_us").sum()).sort(count)
         seconds = sums["time_us"].to_numpy() * MICROSECOND
         grid = Grid((sums[count].to_numpy(),), seconds, Kind.MEASURED, where)
-        yield Table(name, (axis,), grid, stands_for)
+        yield StepTable(name, (axis,), grid, stands_for)
 
 
 def _need(frame: pl.DataFrame, columns: tuple[str, ...], where: str) -> None:

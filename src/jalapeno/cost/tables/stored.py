@@ -16,7 +16,7 @@ import polars as pl
 
 from jalapeno.catalogue import Kind
 from jalapeno.cost.tables.grid import AXES, Grid
-from jalapeno.cost.tables.table import Axis, Table, Tables
+from jalapeno.cost.tables.table import Axis, StepTable, StepTables
 from jalapeno.errors import BadFact, instead
 
 KNOTS = tuple(f"x{number}" for number in range(AXES))
@@ -26,7 +26,7 @@ SCHEMA = {name: pl.String() for name in WORDS} | {
 }
 
 
-def tables_bytes(tables: Iterable[Table]) -> bytes:
+def tables_bytes(tables: Iterable[StepTable]) -> bytes:
     """The content of a file with these *tables*."""
     frame = pl.concat([_rows(table) for table in tables])
     buffer = io.BytesIO()
@@ -34,7 +34,7 @@ def tables_bytes(tables: Iterable[Table]) -> bytes:
     return buffer.getvalue()
 
 
-def _rows(table: Table) -> pl.DataFrame:
+def _rows(table: StepTable) -> pl.DataFrame:
     grid = table.grid
     knots = np.array(list(product(*grid.axes)))
     words = {
@@ -52,7 +52,7 @@ def _rows(table: Table) -> pl.DataFrame:
     return pl.DataFrame(columns | numbers | {"seconds": grid.seconds.ravel()}, schema=SCHEMA)
 
 
-def parse_tables(name: str, sha256: str, content: bytes) -> Tables:
+def parse_tables(name: str, sha256: str, content: bytes) -> StepTables:
     """The tables in the *content* of a file; :class:`BadFact` says what is wrong with it."""
     try:
         frame = pl.read_parquet(io.BytesIO(content))
@@ -61,10 +61,10 @@ def parse_tables(name: str, sha256: str, content: bytes) -> Tables:
         raise BadFact(f"{name}: not a Parquet file of tables: {said}") from error
     if dict(frame.schema) != SCHEMA:
         raise BadFact(f"{name}: columns {dict(frame.schema)}; a file of tables has {SCHEMA}")
-    return Tables(name, sha256, tuple(_read(frame, name)))
+    return StepTables(name, sha256, tuple(_read(frame, name)))
 
 
-def _read(frame: pl.DataFrame, name: str) -> Iterator[Table]:
+def _read(frame: pl.DataFrame, name: str) -> Iterator[StepTable]:
     for (title,), rows in frame.group_by(["table"], maintain_order=True):
         where = f"{name}: table {title}"
         words = rows.select(WORDS).unique()
@@ -77,7 +77,7 @@ def _read(frame: pl.DataFrame, name: str) -> Iterator[Table]:
                 f"{where}: no kind {kind!r}{instead(kind, map(str.lower, Kind.__members__))}"
             )
         grid = _grid(rows, len(named), Kind[kind.upper()], source)
-        yield Table(str(title), named, grid, tuple(filter(None, stands_for.split(";"))))
+        yield StepTable(str(title), named, grid, tuple(filter(None, stands_for.split(";"))))
 
 
 def _member(word: str, where: str) -> Axis:

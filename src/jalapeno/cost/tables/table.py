@@ -38,7 +38,7 @@ ATTENDING = frozenset({Axis.PROMPT, Axis.CACHED, Axis.DECODING, Axis.CONTEXT})
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StepTable:
     """Seconds of one run of some operators, by the numbers of a step."""
 
     name: str
@@ -75,13 +75,13 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class StepTables:
     """All tables of a model on a chip at one tensor-parallel degree."""
 
     name: str
     sha256: str
     """Of the files that they were read from."""
-    tables: tuple[Table, ...]
+    tables: tuple[StepTable, ...]
 
     def __post_init__(self) -> None:
         taken = [name for table in self.tables for name in table.stands_for]
@@ -96,6 +96,6 @@ class Tables:
         return weakest_of(self.tables)
 
 
-def weakest_of(tables: Iterable[Table]) -> Kind:
+def weakest_of(tables: Iterable[StepTable]) -> Kind:
     """The weakest evidence among *tables*; measured where there are none."""
     return max((table.grid.kind for table in tables), default=Kind.MEASURED)

@@ -1,0 +1,123 @@
+"""Residuals of measured points, and how they answer to each unknown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from jalapeno import catalogue
+from jalapeno.analysis.calibration.constants import Constant, chip_of, concerns, engine_with
+from jalapeno.analysis.evidence.answers import Answer, answers
+from jalapeno.catalogue import Engine
+
+Floats = npt.NDArray[np.float64]
+
+TTFT_WEIGHT = 0.3
+"""Weight of TTFT beside TPOT: it repeats four times worse (2 % against 0.5 %, medians)."""
+
+STEP = 0.01
+"""Relative step of the differences that the derivatives are made of."""
+
+PEAK = 0.95
+"""Most of a chip's peak that constants and factors may promise together."""
+
+PENALTY = 10.0
+"""Residual for each unit of logarithm beyond :data:`PEAK`."""
+
+Rows = Sequence[Mapping[str, Any]]
+OnDone = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The points of one engine entry, and what is unknown about it."""
+
+    engine: Engine
+    rows: Rows
+    constants: tuple[Constant, ...]
+
+    @property
+    def start(self) -> Floats:
+        """Logarithms of the starts."""
+        return np.log([constant.start for constant in self.constants])
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Logarithms of the bounds."""
+        return (
+            np.log([constant.low for constant in self.constants]),
+            np.log([constant.high for constant in self.constants]),
+        )
+
+    def engine_at(self, x: Floats) -> Engine:
+        """The engine at logarithms *x*."""
+        return engine_with(self.engine, self.constants, np.exp(x).tolist())
+
+    def residuals(self, x: Floats, on_done: OnDone = lambda count: None) -> Floats:
+        """(rows, 2): logarithms of played over measured TPOT and, weighted, TTFT; NaN where the
+        plan does not fit."""
+        return self._of(x, range(len(self.rows)), on_done)
+
+    def _of(self, x: Floats, which: Sequence[int], on_done: OnDone = lambda count: None) -> Floats:
+        engine = self.engine_at(x)
+        rows = [self.rows[index] for index in which]
+        said = answers(rows, lambda name, system, model: engine, on_done)
+        found = np.full((len(rows), 2), np.nan)
+        for place, (row, item) in enumerate(zip(rows, said, strict=True)):
+            if isinstance(item, Answer):
+                found[place] = (
+                    math.log(item.tpot_ms / row["measured_tpot_ms"]),
+                    TTFT_WEIGHT * math.log(item.ttft_ms / row["measured_ttft_ms"]),
+                )
+        return found
+
+    def derivatives(
+        self, x: Floats, at: Floats, on_done: OnDone = lambda count: None
+    ) -> npt.NDArray[np.float64]:
+        """(rows, 2, unknowns) by differences around *x*, where residuals are *at*.
+
+        A factor is tried on those rows alone that it concerns.
+        """
+        found = np.zeros((len(self.rows), 2, len(self.constants)))
+        places = [(chip_of(row), str(row["model"])) for row in self.rows]
+        high = self.bounds[1]
+        for column, constant in enumerate(self.constants):
+            which = [n for n, place in enumerate(places) if concerns(constant, *place)]
+            moved = x.copy()
+            step = -STEP if x[column] + STEP > high[column] else STEP
+            moved[column] += step
+            found[which, :, column] = (self._of(moved, which) - at[which]) / step
+            on_done(column + 1)
+        return found
+
+    def prior(self, x: Floats) -> Floats:
+        """Residuals of the priors, one an unknown: distance from the start in spreads, and what
+        efficiencies promise beyond the peak, for each pair of chip and model."""
+        spread = np.array([constant.spread for constant in self.constants])
+        return np.concatenate([SCALE * (x - self.start) / spread, self._beyond(x)])
+
+    def _beyond(self, x: Floats) -> Floats:
+        value = dict(zip((constant.path for constant in self.constants), x, strict=True))
+        pairs = sorted({(chip_of(row), str(row["model"])) for row in self.rows})
+        found = []
+        for chip, model in pairs:
+            factor = sum(
+                value.get(f"maturity.{key}", 0.0) for key in (chip, model, f"{chip}/{model}")
+            )
+            for path in ("matrix_efficiency", "prefill_attention_efficiency"):
+                found.append(max(0.0, value[path] + factor - math.log(PEAK)))
+        return PENALTY * SCALE * np.array(found)
+
+
+SCALE = 0.1
+"""Errors beyond 10 % count linearly (soft L1), and a prior's spread counts as such an error."""
+
+
+def problem(name: str, rows: Rows, constants: tuple[Constant, ...]) -> Problem:
+    """The problem of the catalogue's engine entry *name*."""
+    return Problem(catalogue.engine(name), rows, constants)

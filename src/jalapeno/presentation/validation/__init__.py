@@ -1,0 +1,1 @@
+"""``jalapeno validate``: verdicts, tables and pictures of how good predictions are."""
