@@ -18,9 +18,10 @@ from jalapeno.catalogue import Kind, engine_of, tree
 from jalapeno.cost import PARTS
 from jalapeno.cost.formulas import touched_experts
 from jalapeno.cost.operator import FAMILY, MEASURED
-from jalapeno.cost.tables import Axis, Grid, StepTable
+from jalapeno.cost.tables import Grid
 from jalapeno.cost.tables.find import find_tables, reference_to
 from jalapeno.cost.tables.stored import tables_bytes
+from jalapeno.cost.tables.table import Axis, StepTable
 from jalapeno.errors import BadPlan
 from jalapeno.mapping import Plan, Precision, StepPrice, compile_price, memo_for, stack
 from jalapeno.mapping.batch import Item, batch_row, growth_row

@@ -127,8 +127,6 @@ class Reference(WaitingRoom):
                     request.times["admitted"] = self.now
                 else:
                     self.is_back(request)
-                    if not request.answers:
-                        request.spent["recomputed"] += request.cached - request.kept
                 request.status, request.left = "prefilling", request.tokens - request.kept
                 rank.prefilling.append(request)
         return left

@@ -325,7 +325,10 @@ class WaitingRoom:
                 rank.coming.append(request)
                 self.copy(rank, "host in", request, worker.pool.copying(request))
                 continue
-            request.kept = self.found(worker, rank, request)
+            found = self.found(worker, rank, request)
+            if request.status == "to prefill again" and not request.answers:
+                request.spent["recomputed"] += request.kept - found
+            request.kept = found
             self.hold(rank, request, blocks)
             if request.status == "to move again":
                 request.times["assigned"] = self.now

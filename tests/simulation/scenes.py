@@ -103,12 +103,12 @@ class Scene:
     router: Router = Router.SHARED
     preemption: Preemption = Preemption.NONE
     """Of all pools but prefill ones."""
+    prefix_caching: bool = False
+    """Of those that prefill again whoever gave way."""
     drafted: int = 0
     """Tokens that every pool drafts."""
     accepted: float = 0.0
     """Mean tokens a step then."""
-    prefix_caching: bool = False
-    """Of those that prefill again whoever gave way."""
 
     def scenario(self) -> Scenario:
         trees = dict(facts(self.system, self.model))

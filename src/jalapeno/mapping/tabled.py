@@ -10,8 +10,8 @@ import numpy as np
 from jalapeno.catalogue import Engine, Model, System
 from jalapeno.cost import Operator
 from jalapeno.cost.operator import EXPERTS, MEASURED
-from jalapeno.cost.tables import Axis, StepTable, Tables
 from jalapeno.cost.tables.find import find_tables
+from jalapeno.cost.tables.table import Axis, StepTable, StepTables
 from jalapeno.errors import BadPlan, instead
 from jalapeno.mapping import batch
 from jalapeno.mapping.lowering import RANK, WORKER, Placed
@@ -28,11 +28,11 @@ class Tabled:
     members: tuple[Placed, ...]
 
 
-def tables_for(engine: Engine, model: Model, plan: Plan, system: System) -> Tables | None:
+def tables_for(engine: Engine, model: Model, plan: Plan, system: System) -> StepTables | None:
     """The tables that *engine* has for this; None for an engine of rooflines alone.
 
     Raises :class:`BadPlan` where it has tables, and none for this model on this chip at this
-    tensor-parallel degree.
+    tensor-parallel degree, or where the plan drafts tokens.
     """
     if not engine.tables:
         return None
@@ -42,10 +42,15 @@ def tables_for(engine: Engine, model: Model, plan: Plan, system: System) -> Tabl
             f"engine {engine.name} prices by tables and has none for {key}; choose an engine "
             f"without tables, or add one{instead(key, engine.tables)}"
         )
+    if plan.draft_tokens:
+        raise BadPlan(
+            f"engine {engine.name} prices by tables, which know sequences that bring one token "
+            "to a step: let plan.draft_tokens be 0"
+        )
     return find_tables(engine.tables[key])
 
 
-def tabled(placed: Sequence[Placed], tables: Tables, plan: Plan) -> list[Tabled]:
+def tabled(placed: Sequence[Placed], tables: StepTables, plan: Plan) -> list[Tabled]:
     """The *tables*, each with its members among the *placed* operators.
 
     Raises :class:`BadPlan` where a table stands for an operator that the lowering does not have.

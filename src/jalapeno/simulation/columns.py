@@ -230,9 +230,9 @@ POOL_TABLE = (
     "preemption",
     "swap_sequence",  # ps that its fixed part takes to or from the host
     "swap_token",  # and a token, femtoseconds
+    "keeps",  # 1 where blocks that were given up keep their content until others take them
     "queries",  # tokens that a decoding sequence brings to a step
     "yielded",  # mean answer tokens that a step gives it, in units of 1 / GRAIN
-    "keeps",  # 1 where blocks that were given up keep their content until others take them
 )
 (
     P_ROLE,
@@ -249,9 +249,9 @@ POOL_TABLE = (
     P_PREEMPTION,
     P_SWAP_SEQUENCE,
     P_SWAP_TOKEN,
+    P_KEEPS,
     P_QUERIES,
     P_YIELDED,
-    P_KEEPS,
 ) = range(len(POOL_TABLE))
 UNIFIED, PREFILL_ROLE, DECODE_ROLE = range(3)
 NO_PREEMPTION, RECOMPUTES, SWAPS = range(3)

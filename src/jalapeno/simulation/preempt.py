@@ -104,9 +104,12 @@ def take_back(seats: Seats, rank: int) -> None:
             take_blocks(seats, rank, blocks_for(seats, pool, tokens))
             swap_in(seats, rank, request)
             continue
-        requests[request, c.KEPT] = 0
+        before, requests[request, c.KEPT] = requests[request, c.KEPT], 0
         if status == c.LOST and seats.pools[pool, c.P_KEEPS] == 1:
             requests[request, c.KEPT] = find_kept(seats, rank, request)
+        if status == c.LOST and requests[request, c.FIRST] == c.NOBODY:
+            # its prompt now begins elsewhere than it did
+            requests[request, c.RECOMPUTED] += before - requests[request, c.KEPT]
         take_blocks(seats, rank, blocks)
         if status == c.UNMOVED:
             requests[request, c.ASSIGNED] = seats.clock[c.C_NOW]
@@ -124,8 +127,6 @@ def resume_prompt(seats: Seats, rank: int, request: int) -> None:
     whole = requests[request, c.PROMPT] + requests[request, c.MADE]
     requests[request, c.LEFT] = whole - requests[request, c.KEPT]
     if requests[request, c.FIRST] == c.NOBODY:
-        # what its prompt takes beside the tokens that it took before
-        requests[request, c.RECOMPUTED] += requests[request, c.CACHED] - requests[request, c.KEPT]
         charge_prompt(seats, worker, request, OPEN)
     else:
         charge_again(seats, worker, request, OPEN)

@@ -8,7 +8,8 @@ from itertools import product
 import numpy as np
 
 from jalapeno.catalogue import Kind
-from jalapeno.cost.tables import Axis, Grid, StepTable
+from jalapeno.cost.tables import Grid
+from jalapeno.cost.tables.table import Axis, StepTable
 
 DENSE = "layer,tokens,time_us\nqkv_proj,1,10\nqkv_proj,4,16\nlayernorm,1,1\nlayernorm,4,2\n"
 PER_SEQUENCE = "layer,sequences,time_us\nlm_head,1,100\nlm_head,2,110\nsampler,1,5\nsampler,2,7\n"

@@ -10,9 +10,9 @@ from itertools import product
 import polars as pl
 import pytest
 
-from jalapeno.cost.tables import Axis, StepTable, Tables
 from jalapeno.cost.tables.find import find_tables, reference_to
 from jalapeno.cost.tables.llmservingsim import read_profile
+from jalapeno.cost.tables.table import Axis, StepTable, StepTables
 from jalapeno.errors import BadFact
 from tests.cost.tables.profiles import CONTENTS
 
@@ -31,7 +31,7 @@ def tables(contents: Mapping[str, bytes] = CONTENTS) -> dict[str, StepTable]:
     return {table.name: table for table in read_profile("here", "", contents).tables}
 
 
-def shipped(place: str) -> Tables:
+def shipped(place: str) -> StepTables:
     return find_tables(reference_to(f"catalogue:llmservingsim/profiles/{place}"))
 
 

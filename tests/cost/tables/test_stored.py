@@ -8,10 +8,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from jalapeno.cost.tables import Axis
 from jalapeno.cost.tables.find import digest_of, find_tables, reference_to
 from jalapeno.cost.tables.llmservingsim import read_profile
 from jalapeno.cost.tables.stored import parse_tables, tables_bytes
+from jalapeno.cost.tables.table import Axis
 from jalapeno.errors import BadFact
 from tests.cost.tables.profiles import CONTENTS, line
 

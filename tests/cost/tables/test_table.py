@@ -8,8 +8,8 @@ import pytest
 from jalapeno.catalogue import Kind
 from jalapeno.cost import Operator, price
 from jalapeno.cost.operator import MEASURED
-from jalapeno.cost.tables import Axis, Grid, StepTable, Tables
-from jalapeno.cost.tables.table import weakest_of
+from jalapeno.cost.tables import Grid
+from jalapeno.cost.tables.table import Axis, StepTable, StepTables, weakest_of
 from jalapeno.errors import BadFact
 from tests.cost.tables.profiles import line
 
@@ -36,14 +36,14 @@ def test_missing_axes_come_first() -> None:
 
 def test_no_operator_is_measured_twice() -> None:
     with pytest.raises(BadFact, match=r"here: two tables stand for qkv"):
-        Tables("here", "", (line("one"), line("two")))
+        StepTables("here", "", (line("one"), line("two")))
     with pytest.raises(BadFact, match=r"here: it has no table"):
-        Tables("here", "", ())
+        StepTables("here", "", ())
 
 
 def test_tables_are_as_weak_as_the_weakest() -> None:
     weak = StepTable("weak", (Axis.DECODING, Axis.CONTEXT), SQUARE, ("decode attention, full",))
-    assert Tables("here", "", (line(), weak)).kind is Kind.FITTED
+    assert StepTables("here", "", (line(), weak)).kind is Kind.FITTED
     assert weakest_of([line()]) is weakest_of([]) is Kind.MEASURED
 
 

@@ -16,14 +16,14 @@ from pathlib import Path
 
 from jalapeno.cost.tables.llmservingsim import FILES, read_profile
 from jalapeno.cost.tables.stored import parse_tables
-from jalapeno.cost.tables.table import Tables
+from jalapeno.cost.tables.table import StepTables
 from jalapeno.errors import BadFact
 
 OURS, MARK = "catalogue:", "#sha256="
 
 
 @lru_cache(maxsize=64)
-def find_tables(reference: str) -> Tables:
+def find_tables(reference: str) -> StepTables:
     """The tables at *reference*; :class:`BadFact` where they are not there or not those meant."""
     place, mark, digest = reference.partition(MARK)
     if not mark:

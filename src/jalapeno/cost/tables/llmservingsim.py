@@ -21,7 +21,7 @@ import polars as pl
 
 from jalapeno.catalogue import Kind
 from jalapeno.cost.tables.grid import Grid
-from jalapeno.cost.tables.table import Axis, StepTable, Tables
+from jalapeno.cost.tables.table import Axis, StepTable, StepTables
 from jalapeno.errors import BadFact
 
 Array = npt.NDArray[np.float64]
@@ -53,14 +53,14 @@ ATTENTION = ("decode attention, full", "prefill attention, full")
 EXPERTS = ("routed experts", "router", "top-k, permutation", "weighted sum")
 
 
-def read_profile(place: str, sha256: str, contents: Mapping[str, bytes]) -> Tables:
+def read_profile(place: str, sha256: str, contents: Mapping[str, bytes]) -> StepTables:
     """The tables of a profile: *contents* are its files by name.
 
     Raises :class:`BadFact` where a file is no CSV with the columns of a profile, or has a layer
     that no operator is known for.
     """
     frames = {name.split(".")[0]: _frame(name, text, place) for name, text in contents.items()}
-    return Tables(place, sha256, tuple(_tables(frames, place)))
+    return StepTables(place, sha256, tuple(_tables(frames, place)))
 
 
 def _tables(frames: Mapping[str, pl.DataFrame], place: str) -> Iterator[StepTable]:

@@ -16,7 +16,7 @@ import polars as pl
 
 from jalapeno.catalogue import Kind
 from jalapeno.cost.tables.grid import AXES, Grid
-from jalapeno.cost.tables.table import Axis, StepTable, Tables
+from jalapeno.cost.tables.table import Axis, StepTable, StepTables
 from jalapeno.errors import BadFact, instead
 
 KNOTS = tuple(f"x{number}" for number in range(AXES))
@@ -52,7 +52,7 @@ def _rows(table: StepTable) -> pl.DataFrame:
     return pl.DataFrame(columns | numbers | {"seconds": grid.seconds.ravel()}, schema=SCHEMA)
 
 
-def parse_tables(name: str, sha256: str, content: bytes) -> Tables:
+def parse_tables(name: str, sha256: str, content: bytes) -> StepTables:
     """The tables in the *content* of a file; :class:`BadFact` says what is wrong with it."""
     try:
         frame = pl.read_parquet(io.BytesIO(content))
@@ -61,7 +61,7 @@ def parse_tables(name: str, sha256: str, content: bytes) -> Tables:
         raise BadFact(f"{name}: not a Parquet file of tables: {said}") from error
     if dict(frame.schema) != SCHEMA:
         raise BadFact(f"{name}: columns {dict(frame.schema)}; a file of tables has {SCHEMA}")
-    return Tables(name, sha256, tuple(_read(frame, name)))
+    return StepTables(name, sha256, tuple(_read(frame, name)))
 
 
 def _read(frame: pl.DataFrame, name: str) -> Iterator[StepTable]:

@@ -75,7 +75,7 @@ class StepTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class StepTables:
     """All tables of a model on a chip at one tensor-parallel degree."""
 
     name: str
