@@ -103,4 +103,5 @@ def engine_with(engine: Engine, constants: Sequence[Constant], values: Sequence[
             tables[constant.table][constant.key] = float(value)
         else:
             fields[constant.path] = float(value)
-    return replace(engine, **fields, **dict.fromkeys(LAYER, 0.0), **tables)
+    fields |= {**dict.fromkeys(LAYER, 0.0), **tables}
+    return replace(engine, **fields)

@@ -43,7 +43,8 @@ def as_catalogued(name: str, system: System, model: Model) -> Engine:
 def entry_name(row: Mapping[str, Any]) -> str:
     """Name of the catalogue's entry for the engine of *row*."""
     vendor = catalogue.system(row["system"]).chip.vendor
-    return ENGINES.get((row["engine"], vendor), row["engine"])
+    engine = str(row["engine"])
+    return ENGINES.get((engine, vendor), engine)
 
 
 @dataclass(frozen=True, slots=True)
