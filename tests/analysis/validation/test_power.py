@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 import pytest
 
@@ -88,7 +90,18 @@ def made(static: float, factor: float) -> pl.DataFrame:
 
 
 def test_a_diagnosis_finds_what_made_the_data() -> None:
-    assert what_binds(made(500.0, 3.0)) == pytest.approx((500.0, 3.0, 0.0), abs=1e-6)
+    found = what_binds(made(500.0, 3.0))
+    assert (found.static_watts, found.factor) == pytest.approx((500.0, 3.0))
+    assert (found.fitted, found.held_out) == pytest.approx((0.0, 0.0), abs=1e-6)
+
+
+def test_a_deployment_is_diagnosed_by_the_others() -> None:
+    frame = made(500.0, 3.0)
+    lies = pl.when(pl.col("id") == "r0").then(2.0).otherwise(1.0)
+    bent = frame.with_columns((pl.col("board_watts_per_gpu") * lies).alias("board_watts_per_gpu"))
+    found = what_binds(bent)
+    assert found.held_out == pytest.approx(0.5 / 8, rel=0.1)  # r0 draws twice what is foreseen
+    assert math.isnan(what_binds(frame.head(2)).held_out)
 
 
 def test_the_verdict_is_the_mean_error_and_the_notes_say_what_binds() -> None:
@@ -99,4 +112,4 @@ def test_the_verdict_is_the_mean_error_and_the_notes_say_what_binds() -> None:
     assert verdict.reached == pytest.approx(float(frame["ape"].to_numpy().mean()))
     assert verdict.target == MOST
     assert verdict.points == 8
-    assert "2.0 times the dynamic energies" in found.notes[-1]
+    assert "2.0 times the dynamic energies would leave 0.0 %" in found.notes[-1]

@@ -1,7 +1,6 @@
 """Answers: what the twin says of a measured row, without the tables of a full report.
 
-Means, because that is what the rows state: of 182 points that also carry InferenceX's own mean and
-median, TTFT and TPOT agree with the mean to the last digit.
+A row states means or medians (column ``statistic``; means where it has none).
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from jalapeno.analysis.evidence.scenarios import EngineOf, as_catalogued, scenario_for
@@ -21,7 +21,12 @@ from jalapeno.simulation import Scenario
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.simulate import start
 
+Floats = npt.NDArray[np.float64]
+
 THREADS = 2
+STATISTICS: Mapping[str, Callable[[Floats], Any]] = {"mean": np.mean, "median": np.median}
+"""What a row's times are of all requests."""
+
 PER_MS = 1e9
 """Picoseconds of a millisecond."""
 
@@ -33,15 +38,19 @@ class Answer:
     """What the client of a row would see, and what decoding was bound by."""
 
     ttft_ms: float
-    """Mean."""
+    """Mean or median over requests, as the row states."""
     tpot_ms: float
-    """Mean over requests of (E2E - TTFT) / (OSL - 1)."""
+    """The same of (E2E - TTFT) / (OSL - 1)."""
     shares: tuple[float, ...]
     """Shares of ``PARTS`` in the time between tokens."""
 
 
-def answer(scenario: Scenario) -> Answer:
-    """Play *scenario* to its end; :class:`JalapenoError` where its plan does not fit."""
+def answer(scenario: Scenario, statistic: str = "mean") -> Answer:
+    """Play *scenario* to its end; :class:`JalapenoError` where its plan does not fit.
+
+    *statistic*: ``mean`` or ``median``, a key of :data:`STATISTICS`.
+    """
+    over = STATISTICS[statistic]
     run = start(scenario)
     run.advance()
     table = run.state.seats.requests
@@ -49,7 +58,7 @@ def answer(scenario: Scenario) -> Answer:
     tpot = (table[:, c.END] - table[:, c.FIRST]) / np.maximum(table[:, c.OUTPUT] - 1, 1) / PER_MS
     spent = table[:, _FIRST_SHARE : _FIRST_SHARE + len(PARTS)].sum(axis=0, dtype=np.float64)
     shares = spent / max(float(spent.sum()), 1.0)
-    return Answer(float(ttft.mean()), float(tpot.mean()), tuple(shares.tolist()))
+    return Answer(float(over(ttft)), float(over(tpot)), tuple(shares.tolist()))
 
 
 def answers(
@@ -61,7 +70,8 @@ def answers(
 
     def one(row: Mapping[str, Any]) -> Answer | str:
         try:
-            return answer(scenario_for(row, engine_of))
+            statistic = row.get("statistic", "mean")
+            return answer(scenario_for(row, engine_of), statistic)
         except JalapenoError as error:
             return str(error)
 

@@ -18,10 +18,16 @@ from jalapeno.analysis.validation.tiers import Data, Finding, OnProgress, tiers
 ATTRIBUTION = "InferenceX by SemiAnalysis, as published with NVIDIA's AIConfigurator (Apache-2.0)"
 
 
-def gather(path: Path | None, protocols: Sequence[str], on_progress: OnProgress) -> Data:
+def gather(
+    path: Path | None,
+    protocols: Sequence[str],
+    on_progress: OnProgress,
+    tables: Path | None = None,
+) -> Data:
     """What the tiers look at: points of the file at *path*, or those that ship; sifted.
 
-    *protocols*: those named, or all.  Where nothing ships and no file is named there are no points.
+    *protocols*: those named, or all; *tables*: a folder of operator tables.  Where nothing ships
+    and no file is named there are no points.
     """
     for name in protocols:
         protocol(name)
@@ -34,6 +40,7 @@ def gather(path: Path | None, protocols: Sequence[str], on_progress: OnProgress)
         source=ATTRIBUTION if path is None else path.name,
         contenders=everyone(),
         protocols=tuple(name for name in PROTOCOLS if not protocols or name in protocols),
+        tables=tables,
         on_progress=on_progress,
     )
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol
 
 import polars as pl
@@ -18,7 +19,11 @@ from jalapeno.analysis.validation.contenders import Contender
 from jalapeno.errors import unknown_name
 
 REGISTRY: Mapping[str, str] = {
+    "T1": "jalapeno.analysis.validation.operator_tier:TIER",
     "T2": "jalapeno.analysis.validation.end_to_end:TIER",
+    "T4": "jalapeno.analysis.validation.figures:RACKS",
+    "T5": "jalapeno.analysis.validation.figures:OFFLINE",
+    "T7": "jalapeno.analysis.validation.figures:PREFIXES",
     "power": "jalapeno.analysis.validation.power:TIER",
 }
 """Name to ``module:object``, in the order in which they are shown."""
@@ -43,6 +48,8 @@ class Data:
     """Where the rows are from, in words."""
     contenders: tuple[Contender, ...] = ()
     protocols: tuple[str, ...] = ("curves", "systems", "models", "datasheet", "filed")
+    tables: Path | None = None
+    """Folder of measured operator tables; the installed package's where None."""
     on_progress: OnProgress = _silent
 
 

@@ -48,6 +48,10 @@ class Validation:
         Path | None,
         typer.Option("--data", metavar="FILE", help="Measured points in place of those that ship."),
     ] = None
+    tables: Annotated[
+        Path | None,
+        typer.Option("--tables", metavar="DIR", help="Operator tables, not the package's."),
+    ] = None
     out: Annotated[Path, typer.Option("--out", help="Folder for the files.")] = Path("out/validate")
     as_json: Json = False
     docs: Annotated[
@@ -80,7 +84,7 @@ def validate_command(asked: Validation) -> None:
             check_file(path)
     recorded = _recorded(asked.against)
     with atomic_folder(asked.out, OURS) as folder, stages() as progress:
-        data = gather(asked.data, asked.protocol or (), progress)
+        data = gather(asked.data, asked.protocol or (), progress, asked.tables)
         findings = validate(data, asked.tier or ())
         found = Found(data, findings, _drift(findings, recorded))
         content = validation_json(data, findings, found.drifted)

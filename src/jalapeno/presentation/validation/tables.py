@@ -248,6 +248,28 @@ def side_by_side_table(frame: pl.DataFrame) -> Table:
     )
 
 
+def operators_table(scored: pl.DataFrame) -> Table:
+    """Errors of operators by protocol, family and system."""
+    return Table(
+        title="by system",
+        headers=("protocol", "family", "system", "points", "median APE %", "MAPE %", "P90 %"),
+        align="lllrrrr",
+        rows=tuple(
+            (
+                row["protocol"],
+                row["family"].replace("_", " "),
+                row["system"],
+                f"{row['n']:,}",
+                *(
+                    f"{row[name]:.1f}"
+                    for name in ("median_ape_percent", "mean_ape_percent", "p90_ape_percent")
+                ),
+            )
+            for row in scored.iter_rows(named=True)
+        ),
+    )
+
+
 def power_table(frame: pl.DataFrame) -> Table:
     """Measured and simulated watts of every row."""
     return Table(
@@ -278,6 +300,8 @@ def tables_of(finding: Finding) -> list[Table]:
         return [power_table(finding.frame)]
     if set(NEEDED) <= set(finding.frame.columns):
         return [side_by_side_table(finding.frame)]
+    if "family" in finding.frame.columns:
+        return [operators_table(table) for table in finding.tables.values()]
     return end_to_end_tables(finding)
 
 
@@ -305,11 +329,15 @@ FEW = ("points", "no prediction", "TPOT MAPE", "TPOT median APE", "TTFT median A
 """Of these a terminal shows no other columns than these and throughput's MAPE."""
 
 
+MOST = 80
+"""Rows of a table that a terminal shows; longer ones are in the report."""
+
+
 def brief(finding: Finding) -> list[Table]:
     """The tables of a finding that a terminal shows."""
     found = tables_of(finding)
-    if not finding.tables:
-        return found
+    if "protocol" not in finding.frame.columns or "family" in finding.frame.columns:
+        return [table for table in found if len(table.rows) <= MOST]
     few = {*FEW, f"{QUANTITIES['throughput'].title} MAPE", "protocol", "rows", "contender"}
     short = [
         table.columns(
