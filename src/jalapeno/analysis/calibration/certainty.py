@@ -117,7 +117,7 @@ def certainty(fit: Fit) -> Certainty:
     """Covariance of *fit*'s unknowns: the inverse of ``J'J / s^2 + priors``.
 
     J are the derivatives times the slope of the soft loss; ``s^2`` is the variance of what is left
-    over, ``sum soft^2 / (residuals - effective unknowns)``; a prior has the precision of its spread.
+    over, ``sum soft^2 / (residuals - effective unknowns)``; a prior counts by its spread.
     Of a constant without one all is known that its bounds say, as of a uniform distribution between
     them.  So an unknown that no point concerns keeps the spread it had before, and every matrix can
     be inverted.
@@ -131,7 +131,7 @@ def certainty(fit: Fit) -> Certainty:
     counted = 2 * int(fit.answered.sum())
     spread = math.sqrt(float((left**2).sum()) / max(counted - effective, 1.0))
     normal = data / max(spread, 1e-9) ** 2
-    covariance: Floats = np.linalg.inv(normal + before)
+    covariance = np.linalg.inv(normal + before).astype(np.float64)
     widths = np.array([width(constant) for constant in constants])
     return Certainty(
         constants=constants,

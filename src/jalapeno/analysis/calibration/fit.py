@@ -49,10 +49,15 @@ class Fit:
         return self.problem.engine_at(self.x)
 
     @property
+    def values(self) -> Floats:
+        """The unknowns' values, in SI."""
+        found: Floats = np.exp(self.x)
+        return found
+
+    @property
     def answered(self) -> Mask:
         """Rows that were played."""
-        found: Mask = np.isfinite(self.left).all(axis=1)
-        return found
+        return np.asarray(np.isfinite(self.left).all(axis=1), dtype=np.bool_)
 
 
 def fit(problem: Problem, on_stage: OnStage = silent) -> Fit:
