@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -33,7 +34,7 @@ def tables(found: Calibration) -> list[Table]:
     made = [
         constants_table(found),
         open_table(found.certainty),
-        errors_table(found, "model"),
+        replace(errors_table(found, "model"), note=""),
         errors_table(found, "system"),
         worst_table("largest misses of TPOT after the fit", worst(found.after, MISSES)),
     ]
@@ -96,12 +97,18 @@ def said(known: Certainty, place: int) -> str:
 
 def open_table(known: Certainty) -> Table:
     """Pairs of constants with a high correlation, and combinations that the data leave open."""
-    lines = [*map(str, known.pairs), *map(str, known.open)]
+    factors = {constant.path for constant in known.constants if constant.table}
+    mixed = [each for each in known.open if not {path for path, _ in each.parts} <= factors]
+    lines = [*map(str, known.pairs), *map(str, mixed)]
+    count = len(known.open) - len(mixed)
     return Table(
         title="what the data do not tell apart",
         headers=("constants",),
         align="l",
         rows=tuple((line,) for line in lines),
+        note=f"Besides, {counted(count, 'combination')} of factors: there the priors of one decide."
+        if count
+        else "",
     )
 
 
