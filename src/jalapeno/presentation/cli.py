@@ -15,6 +15,7 @@ import typer
 
 from jalapeno.errors import JalapenoError
 from jalapeno.presentation.audit.command import audit_command
+from jalapeno.presentation.calibration.command import calibrate_command
 from jalapeno.presentation.compare_command import compare_command
 from jalapeno.presentation.explain_command import explain_command
 from jalapeno.presentation.files import unwritable
@@ -75,6 +76,9 @@ app.command(
     epilog="Example: jalapeno size deepseek-r1 jalapeno-rack --rate 500 --ttft-ms 2000 --speed 60",
 )(size_command)
 app.command("fit", epilog="Example: jalapeno fit --most 3")(fit_command)
+app.command(
+    "calibrate", epilog="Example: jalapeno calibrate points.csv --engine vllm --out mine.toml"
+)(calibrate_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command
 )

@@ -59,8 +59,7 @@ a datasheet prediction uses.  An issue cost of layers is not among them: it cann
 that of phases."""
 
 FACTORS = (("maturity", 0.3), ("issue_scale", 0.3))
-"""Tables of factors and the spread of their priors: about what kernels of one generation differ
-by."""
+"""Tables of factors and the spread of their priors: what kernels of one generation differ by."""
 
 PAIR_SPREAD = 0.2
 """The same for a model on a chip, beside the factors of both."""
@@ -77,11 +76,9 @@ def factors(rows: Iterable[Mapping[str, Any]]) -> list[Constant]:
     chips, models = {chip for chip, _ in pairs}, {model for _, model in pairs}
     found = []
     for table, spread in FACTORS:
-        for keys, width in (
-            ((*sorted(chips), *sorted(models)), spread),
-            ([f"{chip}/{model}" for chip, model in sorted(pairs)], PAIR_SPREAD),
-        ):
-            found += [Constant(f"{table}.{key}", 1.0, 1 / MOST, MOST, width) for key in keys]
+        keys = [(key, spread) for key in (*sorted(chips), *sorted(models))]
+        keys += [(f"{chip}/{model}", PAIR_SPREAD) for chip, model in sorted(pairs)]
+        found += [Constant(f"{table}.{key}", 1.0, 1 / MOST, MOST, wide) for key, wide in keys]
     return found
 
 

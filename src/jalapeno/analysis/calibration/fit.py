@@ -23,9 +23,6 @@ Mask = npt.NDArray[np.bool_]
 Slopes = npt.NDArray[np.float64]
 """(rows, 2, unknowns)."""
 
-PRIOR_STEP = 1e-6
-"""Of the differences that the priors' derivatives are made of."""
-
 
 def silent(stage: str, done: int, total: int) -> None:
     """Say nothing."""
@@ -49,10 +46,15 @@ class Fit:
         return self.problem.engine_at(self.x)
 
     @property
+    def values(self) -> Floats:
+        """The unknowns' values, in SI."""
+        found: Floats = np.exp(self.x)
+        return found
+
+    @property
     def answered(self) -> Mask:
         """Rows that were played."""
-        found: Mask = np.asarray(np.isfinite(self.left).all(axis=1))
-        return found
+        return np.asarray(np.isfinite(self.left).all(axis=1), dtype=np.bool_)
 
 
 def fit(
@@ -110,7 +112,7 @@ def _solve(
     def jacobian(x: Floats) -> Floats:
         left = left_at(x)
         own = soft_slope(left)[:, :, None] * np.nan_to_num(slopes(x, left))
-        return np.concatenate([own.reshape(-1, len(x)), _prior_slopes(problem, x)])
+        return np.concatenate([own.reshape(-1, len(x)), problem.prior_slopes(x)])
 
     solved = least_squares(
         stacked,
@@ -138,14 +140,4 @@ def soft_slope(left: Floats) -> Floats:
     root = np.sqrt(1.0 + ratio**2)
     # (root - 1) = ratio^2 / (root + 1), which does not cancel near zero
     found: Floats = np.sqrt((root + 1.0) / 2.0) / root
-    return found
-
-
-def _prior_slopes(problem: Problem, x: Floats) -> Floats:
-    prior = problem.prior(x)
-    found = np.zeros((len(prior), len(x)))
-    for column in range(len(x)):
-        moved = x.copy()
-        moved[column] += PRIOR_STEP
-        found[:, column] = (problem.prior(moved) - prior) / PRIOR_STEP
     return found

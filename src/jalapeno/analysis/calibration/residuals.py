@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -127,19 +128,27 @@ class Problem:
         """Residuals of the priors, one an unknown: distance from the start in spreads, and what
         efficiencies promise beyond the peak, for each pair of chip and model."""
         spread = np.array([constant.spread for constant in self.constants])
-        return np.concatenate([SCALE * (x - self.start) / spread, self._beyond(x)])
+        peaks = self._peaks()
+        beyond = np.maximum(0.0, peaks @ x - math.log(PEAK))
+        return np.concatenate([SCALE * (x - self.start) / spread, PENALTY * SCALE * beyond])
 
-    def _beyond(self, x: Floats) -> Floats:
-        value = dict(zip((constant.path for constant in self.constants), x, strict=True))
+    def prior_slopes(self, x: Floats) -> Floats:
+        """(priors, unknowns): derivatives of :meth:`prior`."""
+        spread = np.array([constant.spread for constant in self.constants])
+        peaks = self._peaks()
+        active = (peaks @ x > math.log(PEAK))[:, None]
+        return np.concatenate([np.diag(SCALE / spread), PENALTY * SCALE * active * peaks])
+
+    def _peaks(self) -> Floats:
+        """(pairs of chip and model times efficiencies, unknowns): which logarithms add up to what
+        is promised of the peak."""
+        place = {constant.path: n for n, constant in enumerate(self.constants)}
         pairs = sorted({(chip_of(row), str(row["model"])) for row in self.rows})
-        factors = [
-            sum(value.get(f"maturity.{key}", 0.0) for key in (chip, model, f"{chip}/{model}"))
-            for chip, model in pairs
-        ]
-        found = [
-            max(0.0, value[path] + factor - math.log(PEAK)) for factor in factors for path in RATES
-        ]
-        return PENALTY * SCALE * np.array(found)
+        found = np.zeros((len(pairs) * len(RATES), len(self.constants)))
+        for line, ((chip, model), path) in enumerate(product(pairs, RATES)):
+            paths = (path, *(f"maturity.{key}" for key in (chip, model, f"{chip}/{model}")))
+            found[line, [place[each] for each in paths if each in place]] = 1.0
+        return found
 
 
 SCALE = 0.1

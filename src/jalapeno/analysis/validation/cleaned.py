@@ -52,7 +52,9 @@ _POOL_SIZES = [
 _NUMBERS = ("isl", "osl", "conc", "gpus", *_SIZES, *_POOL_SIZES)
 _TIMES = ("silicon_ttft_ms", "silicon_tpot_ms")
 _WORDS = ("id", "src", "model_path", "system", "backend", "precision", "mode", "split")
-_OPTIONAL = ("backend_version", "measured", "spec_decode")
+_OPTIONAL = ("backend_version", "measured", "spec_decode", "statistic")
+STATISTICS = ("mean", "median")
+"""What the times of a row may be of all requests; means where a file does not say."""
 THROUGHPUT = "silicon_tokens_per_s_per_gpu"
 """Column for output tokens/s over all GPUs where it was measured by itself; else it follows."""
 REQUIRED = (*_WORDS, *_NUMBERS, *_TIMES)
@@ -62,8 +64,9 @@ REQUIRED = (*_WORDS, *_NUMBERS, *_TIMES)
 def read_cleaned(path: Path | str | bytes, only: str = "headline") -> pl.DataFrame:
     """Rows of a file in the cleaned schema: those marked in column *only*, if it has that column.
 
-    Columns are ``MEASURED`` and ``LAYOUT``.  Raises :class:`UsageError` for a missing column or an
-    unknown name, :class:`BadFact` for ids that come twice and times that are no times.
+    Columns are ``MEASURED``, ``LAYOUT`` and ``statistic`` (:data:`STATISTICS`).  Raises
+    :class:`UsageError` for a missing column or an unknown name, :class:`BadFact` for ids that come
+    twice and times that are no times.
     """
     what = "the measured points" if isinstance(path, bytes) else str(path)
     try:
@@ -108,6 +111,14 @@ def _translated(table: pl.DataFrame, column: str, names: dict[str, str], what: s
     return pl.col(column).replace(names)
 
 
+def _statistic(table: pl.DataFrame, what: str) -> pl.Expr:
+    """Whether times are means or medians."""
+    for name in table["statistic"].drop_nulls().unique().sort().to_list():
+        if name not in STATISTICS:
+            raise UsageError(f"{what}: {unknown_name('statistic', str(name), STATISTICS)}")
+    return pl.col("statistic").fill_null("mean")
+
+
 def _named(table: pl.DataFrame, what: str) -> pl.DataFrame:
     """*table* in the columns of validation."""
     if "statistic" not in table.columns:
@@ -146,6 +157,7 @@ def _named(table: pl.DataFrame, what: str) -> pl.DataFrame:
         ),
         pl.col("silicon_ttft_ms").alias("measured_ttft_ms"),
         pl.col("silicon_tpot_ms").alias("measured_tpot_ms"),
+        _statistic(table, what),
         *layout,
     )
     rows = with_throughput(rows.with_columns(curve_of()), "measured")
@@ -156,7 +168,7 @@ def _named(table: pl.DataFrame, what: str) -> pl.DataFrame:
                 "measured_tokens_per_s_per_gpu"
             )
         )
-    rows = rows.select(*MEASURED, *LAYOUT)
+    rows = rows.select(*MEASURED, *LAYOUT, "statistic")
     require(rows, MEASURED | LAYOUT, what)
     return rows
 

@@ -45,7 +45,7 @@ BY_TOKENS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "FFN down": (("down_proj",), ("dense FFN, down",)),
     "final norm": (("final_layernorm",), ()),
 }
-"""StepTable to layers of a profile, which are added, and the operators they stand for."""
+"""Table to layers of a profile, which are added, and the operators they stand for."""
 BY_SEQUENCES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "LM head and sampler": (("lm_head", "sampler"), ("LM head",)),
 }

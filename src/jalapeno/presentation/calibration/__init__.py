@@ -1,0 +1,1 @@
+"""``jalapeno calibrate``: the command, its tables and its JSON."""
