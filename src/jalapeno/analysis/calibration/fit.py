@@ -13,8 +13,12 @@ from jalapeno.analysis.calibration.residuals import SCALE, Floats, Problem
 from jalapeno.catalogue import Engine
 from jalapeno.errors import UsageError
 
-ROUNDS = 5
+ROUNDS = 8
 """Derivatives made anew at the most, in a full fit."""
+
+SETTLED = 1e-4
+"""Relative change of the loss or of the unknowns at which a fit ends: what times jump by hides
+anything finer."""
 
 REFITS = 4
 """Evaluations of a fold's refit: it begins at the full fit, whose derivatives it keeps."""
@@ -60,9 +64,9 @@ class Fit:
         return np.asarray(np.isfinite(self.left).all(axis=1), dtype=np.bool_)
 
 
-def fit(problem: Problem, on_stage: OnStage = silent) -> Fit:
+def fit(problem: Problem, on_stage: OnStage = silent, most: int = ROUNDS) -> Fit:
     """Minimise ``sum soft_l1(residuals / 0.1) + sum (priors)^2`` over all rows (scipy, trust
-    region).  Raises :class:`UsageError` for fewer points than constants."""
+    region), with derivatives made anew *most* times at the most.  Raises :class:`UsageError` for fewer points than constants."""
     needed = sum(constant.table == "" for constant in problem.constants)
     if len(problem.rows) < needed:
         raise UsageError(
@@ -79,7 +83,7 @@ def fit(problem: Problem, on_stage: OnStage = silent) -> Fit:
         last[:] = [problem.derivatives(x, left, lambda done: on_stage(stage, done, unknowns))]
         return last[0]
 
-    x, left = _solve(problem, problem.start, slopes, ROUNDS, on_stage)
+    x, left = _solve(problem, problem.start, slopes, most, on_stage)
     return Fit(problem, x, left, last[0])
 
 
@@ -127,6 +131,8 @@ def _solve(
         jac=jacobian,
         bounds=(low, high),
         x_scale=0.3,
+        ftol=SETTLED,
+        xtol=SETTLED,
         max_nfev=most,
     )
     return solved.x, left_at(solved.x)

@@ -21,8 +21,9 @@ Floats = npt.NDArray[np.float64]
 TTFT_WEIGHT = 0.3
 """Weight of TTFT beside TPOT: it repeats four times worse (2 % against 0.5 %, medians)."""
 
-STEP = 0.01
-"""Relative step of the differences that the derivatives are made of."""
+STEP = 0.03
+"""Relative step of the differences that the derivatives are made of: times jump by about a percent
+where a request just makes a step or just misses it, which smaller steps would take for a slope."""
 
 PEAK = 0.95
 """Most of a chip's peak that constants and factors may promise together."""
@@ -115,12 +116,13 @@ class Problem:
         return np.concatenate([np.diag(SCALE / spread), PENALTY * SCALE * active * peaks])
 
     def _peaks(self) -> Floats:
-        """(pairs of chip and model times efficiencies, unknowns): which logarithms add up to what
-        is promised of the peak."""
+        """(pairs of chip and model times unknown efficiencies, unknowns): which logarithms add up
+        to what is promised of the peak."""
         place = {constant.path: n for n, constant in enumerate(self.constants)}
         pairs = sorted({(chip_of(row), str(row["model"])) for row in self.rows})
-        found = np.zeros((len(pairs) * len(OF_PEAK), len(self.constants)))
-        for line, ((chip, model), path) in enumerate(product(pairs, OF_PEAK)):
+        lines = [*product(pairs, (path for path in OF_PEAK if path in place))]
+        found = np.zeros((len(lines), len(self.constants)))
+        for line, ((chip, model), path) in enumerate(lines):
             paths = (path, *(f"maturity.{key}" for key in (chip, model, f"{chip}/{model}")))
             found[line, [place[each] for each in paths if each in place]] = 1.0
         return found
