@@ -37,8 +37,7 @@ def noisy() -> list[Fit]:
     engine = replace(catalogue.engine("vllm"), issue_phase=TRUTH[1])
     unknown = (CONSTANTS[0], *CONSTANTS[2:])
     return [
-        fit(Problem(engine, rows(noise=0.02, seed=seed), unknown), most=ROUNDS)
-        for seed in range(4)
+        fit(Problem(engine, rows(noise=0.02, seed=seed), unknown), most=ROUNDS) for seed in range(4)
     ]
 
 

@@ -59,7 +59,7 @@ def test_a_row_that_states_medians_is_answered_with_medians() -> None:
 
 def test_predictions_hold_those_rows_that_have_an_answer() -> None:
     shares = tuple(np.full(len(PARTS), 1 / len(PARTS)).tolist())
-    said = [Answer(10.0, 2.0, shares), "does not fit"]
+    said: list[Answer | str] = [Answer(10.0, 2.0, shares), "does not fit"]
     found = predictions([{"id": "a"}, {"id": "b"}], said)
     assert found["id"].to_list() == ["a"]
     assert found["predicted_ttft_ms"].to_list() == [10.0]

@@ -16,7 +16,7 @@ from jalapeno.analysis.evidence.scenarios import (
     entry_name,
     scenario_for,
 )
-from jalapeno.simulation import ClosedLoop, Role
+from jalapeno.simulation import ClosedLoop, Lengths, Role
 from tests.analysis.validation.points import row
 
 
@@ -69,7 +69,7 @@ def test_requests_are_those_of_the_client() -> None:
     found = scenario_for(row(1, isl=1024, osl=512, concurrency=8)).traffic
     assert found.arrivals == ClosedLoop(concurrency=8)
     assert found.requests == 80
-    assert (found.lengths.isl, found.lengths.osl, found.lengths.ratio) == (1024, 512, 0.8)
+    assert found.lengths == Lengths(isl=1024, osl=512, ratio=0.8)
 
 
 def test_the_formats_are_those_of_the_checkpoint() -> None:

@@ -66,7 +66,10 @@ class Fit:
 
 def fit(problem: Problem, on_stage: OnStage = silent, most: int = ROUNDS) -> Fit:
     """Minimise ``sum soft_l1(residuals / 0.1) + sum (priors)^2`` over all rows (scipy, trust
-    region), with derivatives made anew *most* times at the most.  Raises :class:`UsageError` for fewer points than constants."""
+    region), with derivatives made anew *most* times at the most.
+
+    Raises :class:`UsageError` for fewer points than constants.
+    """
     needed = sum(constant.table == "" for constant in problem.constants)
     if len(problem.rows) < needed:
         raise UsageError(
