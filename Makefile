@@ -5,7 +5,7 @@ READY := .venv/.ready
 INSTALL := -m pip install -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := targets
-.PHONY: targets setup reproduce check test bench docs fix lock
+.PHONY: targets setup reproduce posterior check test bench docs fix lock
 
 targets: ## list what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "%-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,10 @@ $(READY): pyproject.toml constraints.txt
 
 reproduce: setup ## the published comparison, recomputed
 	$(BIN)/jalapeno reproduce
+
+posterior: setup ## Jalapeño's posterior: the draws that ship, and docs/posterior.md
+	$(BIN)/jalapeno posterior --docs docs/posterior.md \
+		--ship src/jalapeno/catalogue/data/posterior/jalapeno.toml
 
 check: setup ## everything CI checks
 	$(BIN)/ruff format --check .

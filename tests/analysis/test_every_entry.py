@@ -19,6 +19,9 @@ SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 LONGEST = 8192 + 1024
 
+SERVERS = [name for name in catalogue.names("systems") if catalogue.system(name).chips > 2]
+"""All but the cards that are there for measured tables, which hold a few models."""
+
 
 @cache
 def smallest(model: str, system: str) -> tuple[Subject, StepPrice]:
@@ -34,7 +37,7 @@ def smallest(model: str, system: str) -> tuple[Subject, StepPrice]:
     raise AssertionError(f"{model} fits nowhere on {system}")
 
 
-@pytest.mark.parametrize("system", catalogue.names("systems"))
+@pytest.mark.parametrize("system", SERVERS)
 @pytest.mark.parametrize("model", catalogue.names("models"))
 def test_every_system_serves_every_model(model: str, system: str) -> None:
     about, price = smallest(model, system)

@@ -30,6 +30,8 @@ PEAKS: dict[str, tuple[float, float, float, float]] = {
     "tpu7x": (4.614, 4.614, 4.614, 2.307),
     "maia-200": (10.145, 5.072, 5.072, 1.268),
     "trainium3": (2.517, 2.517, 2.517, 0.671),
+    "rtx-4090": (0.3303, 0.3303, 0.3303, 0.1652),
+    "rtx-pro-6000": (2, 1, 1, 0.5),
 }
 MEMORY: dict[str, tuple[float, float]] = {
     # bytes, bytes a second
@@ -47,8 +49,10 @@ MEMORY: dict[str, tuple[float, float]] = {
     "tpu7x": (192 * 2**30, 7.38e12),
     "maia-200": (216e9, 7e12),
     "trainium3": (144 * 2**30, 4.9e12),
+    "rtx-4090": (25250627584, 1008e9),
+    "rtx-pro-6000": (96e9, 1597e9),
 }
-NO_FP4 = ("h100", "h200", "mi300x", "mi325x", "tpu7x")
+NO_FP4 = ("h100", "h200", "mi300x", "mi325x", "tpu7x", "rtx-4090")
 IN_THE_FACTS = {
     "H100 SXM": ("h100", {"peak fp8": "peak_8x8", "peak bf16": "peak_16x16"}),
     "H200 SXM": ("h200", {"peak fp8": "peak_8x8", "peak bf16": "peak_16x16"}),

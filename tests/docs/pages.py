@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
-MADE = ("validation.md", "speed.md", "audit.md")
+MADE = ("validation.md", "speed.md", "audit.md", "posterior.md")
 """Pages that commands write."""
 
 WRITTEN = (ROOT / "README.md", *sorted(p for p in DOCS.glob("*.md") if p.name not in MADE))

@@ -14,7 +14,7 @@ from jalapeno.catalogue import CLASSES, FORMATS, SHELVES, Engine, Kind
 from jalapeno.cost import PARTS
 from jalapeno.errors import JalapenoError, UsageError
 from jalapeno.mapping import Plan
-from jalapeno.mapping.pricing import FOREVER
+from jalapeno.mapping.outputs import FOREVER
 from jalapeno.metrics import Report
 from jalapeno.presentation.cli import INTERRUPTED, TERMINATED
 from jalapeno.presentation.runs import RUN_FILES
@@ -156,7 +156,7 @@ def test_every_field_of_a_plan_is_explained() -> None:
 
 def test_every_part_of_a_report_with_numbers_is_explained() -> None:
     cells = " ".join(first_cells(section(DOCS / "guide.md", "Simulate, and measure")))
-    words = {"layout", "load", "digest", "kind", "requests", "requests_done"}
+    words = {"layout", "load", "digest", "kind", "tables_kind", "requests", "requests_done"}
     assert set(code(cells)) == {field.name for field in fields(Report)} - words
 
 

@@ -89,7 +89,7 @@ def test_a_host_without_room_makes_swapping_recomputing(scene: Scene) -> None:
     full = (("chip.host.capacity", "1 B"),)
     scene = replace(scene, overrides=(*scene.overrides, *full))
     swaps, recomputes = (
-        simulate(replace(scene, preemption=preemption).scenario())
+        simulate(replace(scene, preemption=preemption, prefix_caching=False).scenario())
         for preemption in (Preemption.SWAP, Preemption.RECOMPUTE)
     )
     assert swaps.requests.equals(recomputes.requests)

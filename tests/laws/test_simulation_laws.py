@@ -100,7 +100,9 @@ def test_the_tokens_of_all_segments_are_the_tokens_asked_for(scene: Scene) -> No
     assert column(segments, "tokens").sum() + firsts == outputs.sum()
     most = max(pool.plan.queries for pool in journal.scenario.pools)
     each = steps * column(segments, "decoding")
-    assert ((each <= column(segments, "tokens")) & (column(segments, "tokens") <= most * each)).all()
+    assert (
+        (each <= column(segments, "tokens")) & (column(segments, "tokens") <= most * each)
+    ).all()
     assert (steps * column(segments, "prefill")).sum() == prompts.sum() + once_more
     assert (column(segments, "sampled") - column(segments, "decoding")).sum() == firsts
 

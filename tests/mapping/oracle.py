@@ -12,7 +12,7 @@ from jalapeno.cost.operator import ALL_REDUCE
 from jalapeno.mapping import OUTPUTS, Plan, StepPrice
 from jalapeno.mapping.batch import DECODE, TOKENS, Rows
 from jalapeno.mapping.lower import WORKER, Placed, lower
-from jalapeno.mapping.pricing import Array
+from jalapeno.mapping.outputs import Array
 from jalapeno.mapping.rates import Rates
 
 
@@ -94,7 +94,7 @@ def oracle(step: StepPrice, rows: Rows) -> Cost:
 def listed(cost: Cost) -> list[float]:
     """A cost in the order of OUTPUTS."""
     parts = [cost.parts.get(name, 0.0) for name in PARTS]
-    return [*parts, *[cost.busy.get(name, 0.0) for name in RESOURCES], cost.joules]
+    return [*parts, *[cost.busy.get(name, 0.0) for name in RESOURCES], cost.joules, 0.0]
 
 
 def seconds_of(values: Array) -> float:
@@ -109,7 +109,9 @@ def joules_of(values: Array) -> float:
 
 def busy_of(values: Array) -> dict[str, float]:
     """Busy seconds of a priced step by resource."""
-    return dict(zip(RESOURCES, values[len(PARTS) : -1].tolist(), strict=True))
+    return dict(
+        zip(RESOURCES, values[len(PARTS) : len(PARTS) + len(RESOURCES)].tolist(), strict=True)
+    )
 
 
 def parts_of(values: Array) -> dict[str, float]:

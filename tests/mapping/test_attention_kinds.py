@@ -13,8 +13,8 @@ from jalapeno.mapping import Plan, StepPrice, compile_price, parameters
 from jalapeno.mapping.batch import PREFILL, TOKENS, Item, batch_row, column
 from jalapeno.mapping.lower import lower
 from jalapeno.mapping.memory import kv_bytes, weight_bytes
+from jalapeno.mapping.outputs import N_PARTS
 from jalapeno.mapping.parameters import index_parameters, linear_parameters, state_bytes
-from jalapeno.mapping.pricing import N_PARTS
 from jalapeno.mapping.rates import Rates
 from tests.mapping.worlds import chunk, decoding, in_bf16
 

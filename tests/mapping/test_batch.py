@@ -126,6 +126,19 @@ def test_a_decoding_sequence_reads_its_context_and_itself(context: int, cap: int
 
 
 @FEW
+@given(st.integers(0, 10**6), st.integers(1, 8))
+def test_a_verified_sequence_counts_once_and_its_tokens_see_the_mean(
+    context: int, new: int
+) -> None:
+    row = batch_row([Item(context, new, prefill=False, sampled=True)], (128,))
+    assert row[[TOKENS, DECODE, PREFILL, SAMPLED]].tolist() == [new, 1, 0, new]
+    seen = [context + place for place in range(1, new + 1)]
+    assert row[column(0, DECODE_READS)] * new == sum(seen)
+    window = sum(min(each, 128) for each in seen) / new
+    assert 0 <= window - row[column(1, DECODE_READS)] <= (new - 1) / 2
+
+
+@FEW
 @given(CACHED, st.integers(1, 300), CAPS)
 def test_a_chunk_reads_what_was_cached_and_itself(cached: int, new: int, cap: int) -> None:
     row = batch_row([chunk(cached, new)], (cap,))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from jalapeno import catalogue
 from jalapeno.catalogue import Model, model_of
+from jalapeno.cost import price as cost_of
 from jalapeno.errors import BadPlan, DoesNotFit
 from jalapeno.mapping import (
     Load,
@@ -29,9 +30,9 @@ from jalapeno.mapping.draft import draft_model, joining_parameters
 from jalapeno.mapping.lower import lower
 from jalapeno.mapping.lowering import Placed, many_rows, share_of_rows
 from jalapeno.mapping.memory import kv_bytes, weight_bytes
+from jalapeno.mapping.outputs import FOREVER
 from jalapeno.mapping.parameters import parameters
 from jalapeno.mapping.plan import GRAIN
-from jalapeno.mapping.pricing import FOREVER
 from jalapeno.mapping.rates import Rates
 from tests.mapping.oracle import listed, oracle, seconds_of
 from tests.mapping.worlds import FEW, SYSTEMS, World, as_served, chunk, plan_of, rows_of
@@ -145,7 +146,9 @@ def test_a_model_that_comes_without_draft_layers_cannot_speculate() -> None:
     world: World = ("kimi-k2.5", "jalapeno-rack", 8, 2, 1)
     plan = plan_with(world, 2)
     system, engine = catalogue.system(world[1]), catalogue.engine("jalapeno-engine")
-    with pytest.raises(BadPlan, match=r"nothing comes with kimi-k2.5 that could draft: let it be 0"):
+    with pytest.raises(
+        BadPlan, match=r"nothing comes with kimi-k2.5 that could draft: let it be 0"
+    ):
         compile_price(catalogue.model("kimi-k2.5"), plan, system, engine)
 
 
@@ -244,22 +247,21 @@ def test_passes_but_the_first_are_alike_and_see_one_token_a_sequence(world: Worl
     )
     first, later = three[: len(one)], three[len(one) :]
     assert [item.operator.name for item in first] == [item.operator.name for item in one]
-    assert later and all(item.repeat % 2 == 0 for item in later)
+    assert later
+    assert all(item.repeat % 2 == 0 for item in later)
     heads = [item for item in three if item.operator.name == "draft: LM head"]
     assert [item.repeat for item in heads] == [1, 2]
 
 
 def test_rows_scaled_up_and_down_cost_the_same_as_so_many_rows() -> None:
     head = next(item.operator for item in lowered(R1, 0) if item.operator.name == "LM head")
-    from jalapeno.cost import price
-
     for many in (2, 3, 5, 7):
         for rows in (1, 42, 43, 128, 384):
-            assert price(many_rows(head, many), rows).seconds == pytest.approx(
-                price(head, rows * many).seconds, rel=1e-9
+            assert cost_of(many_rows(head, many), rows).seconds == pytest.approx(
+                cost_of(head, rows * many).seconds, rel=1e-9
             )
-            assert price(share_of_rows(head, many), rows * many).seconds == pytest.approx(
-                price(head, rows).seconds, rel=1e-9
+            assert cost_of(share_of_rows(head, many), rows * many).seconds == pytest.approx(
+                cost_of(head, rows).seconds, rel=1e-9
             )
     assert many_rows(head, 1) is head
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from jalapeno.mapping import OUTPUTS, StepPrice
 from jalapeno.mapping.lower import WORKER, lower
-from jalapeno.mapping.pricing import FOREVER, steps_until_crossing
+from jalapeno.mapping.outputs import FOREVER, steps_until_crossing
 from jalapeno.mapping.rates import Rates
 from tests.mapping.oracle import joules_of, oracle, parts_of, rank_cost, seconds_of
 from tests.mapping.worlds import (

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 
 from jalapeno.mapping import Memo, StepArrays, StepPrice, memo_for, stack
-from jalapeno.mapping.pricing import ATTENTION, N_OUTPUTS, WORKER_TOKENS, Array, price_rows
+from jalapeno.mapping.outputs import ATTENTION, N_OUTPUTS, WORKER_TOKENS, Array
+from jalapeno.mapping.pricing import price_rows
 from tests.mapping.worlds import (
     FEW,
     TOGETHER,

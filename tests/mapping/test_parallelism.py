@@ -23,8 +23,8 @@ from jalapeno.mapping.batch import (
 )
 from jalapeno.mapping.lower import Placed, lower
 from jalapeno.mapping.memory import kv_bytes, weight_bytes
+from jalapeno.mapping.outputs import IMBALANCE, JOULES, N_PARTS
 from jalapeno.mapping.plan import domains
-from jalapeno.mapping.pricing import IMBALANCE, JOULES, N_PARTS
 from jalapeno.mapping.rates import Rates
 from tests.mapping.oracle import listed, oracle
 from tests.mapping.worlds import FEW, as_served, chunk, decoding

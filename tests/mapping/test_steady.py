@@ -20,7 +20,7 @@ from jalapeno.mapping.batch import (
     column,
     columns,
 )
-from jalapeno.mapping.pricing import N_OUTPUTS
+from jalapeno.mapping.outputs import N_OUTPUTS
 from jalapeno.mapping.steady import (
     Question,
     add_prompts,

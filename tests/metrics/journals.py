@@ -36,7 +36,7 @@ Row = Mapping[str, Any]
 IDLE_WATTS, CAP_WATTS = 100.0, 500.0
 """Of a chip in the journals made by hand."""
 
-HIDDEN = ("left", "chunk", "made", "paused", "next", "status")
+HIDDEN = ("left", "chunk", "made", "paused", "next", "kept", "mark", "status")
 REQUEST_SCHEMA = {name: pl.Int64() for name in REQUEST if name not in HIDDEN} | {
     "status": pl.Enum(STATUSES)
 }

@@ -80,6 +80,7 @@ def test_the_undefined_is_null_and_never_a_number() -> None:
             for tokens in ("tokens", "output_tokens")
         ),
         "saturation",  # of a closed loop
+        "tables_kind",  # nothing is priced by tables
         "utilisation.mean_batch",
         "pools.0.mean_batch",
     }
@@ -114,7 +115,7 @@ WITHOUT_UNITS = {
     # counts, shares and words
     *("requests", "requests_done", "chips", "layout", "load", "digest", "kind", "price_kind"),
     *("running", "matrix", "vector", "memory", "link", "mean_batch"),
-    *("mean_kv_share", "peak_kv_share"),
+    *("mean_kv_share", "peak_kv_share", "measured"),
 }
 
 

@@ -162,7 +162,7 @@ def test_a_closed_loop_s_report_has_no_saturation() -> None:
 
 def test_a_trace_is_offered_at_its_mean_rate() -> None:
     one = np.ones(2, dtype=np.int64)
-    trace = Trace(name="beat", sha256="0" * 64, times=one, prompts=one, outputs=one)
+    trace = Trace(name="beat", sha256="0" * 64, times=one, prompts=one, outputs=one, cached=0 * one)
     found = saturation(queue(2000, 2.0, cv=0.0), TraceTimes(trace=trace))
     assert found is not None
     assert found.offered_per_s == pytest.approx(2.0)

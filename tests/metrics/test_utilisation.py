@@ -62,6 +62,11 @@ def test_a_pool_that_never_decodes_has_no_batch() -> None:
     assert math.isnan(prefill.mean_batch)
 
 
+def test_tables_say_a_share_of_the_time_in_which_steps_run() -> None:
+    used = utilisation(Totals(measured=3.0, running=4 * 10**12), 8, 10.0)
+    assert used.measured == 0.75
+
+
 # ---- laws
 
 

@@ -30,6 +30,7 @@ def test_every_part_is_there(data: dict[str, Any]) -> None:
         "curves",
         "left_out",
         "constants",
+        "bands",
         "runs",
     ]
     assert (len(data["comparisons"]), len(data["rows"]), len(data["layouts"])) == (3, 23, 11)

@@ -137,9 +137,11 @@ def test_layouts_without_measurement_have_the_twin_alone(every: Reproduction) ->
     assert "token/s/kW of TDP" in table.headers
 
 
-def test_rows_with_multi_token_prediction_have_the_measurement_alone(every: Reproduction) -> None:
-    table = made.mtp_table(every.mtp_rows)
-    assert len(table.rows) == len(every.mtp_rows) > 0
-    assert cells(table, "gb300-deepseek-r1-mtp-c5-4xtep8")[1:] == ("5", "315.3", "3.039", "889.2")
-    assert cells(table, "gb300-deepseek-r1-mtp-c12-4xtep8")[-1] == "–"
-    assert "twin" not in " ".join(table.headers)
+def test_rows_with_multi_token_prediction_say_how_many_are_drafted(every: Reproduction) -> None:
+    table = made.rows_table(every.mtp_rows)
+    assert len(table.rows) == len(every.mtp_rows) == 9
+    found = cells(table, "gb300-deepseek-r1-mtp-c2253-dep8")
+    assert found[1] == "P 10xDEP2 MTP1 + D 1xDEP8 MTP1"
+    assert (found[3], found[6]) == ("18,132", "32.70")
+    errors = made.errors_table(every.mtp_rows)
+    assert [row[0] for row in errors.rows][-1] == "slots in the public recipe"

@@ -98,7 +98,9 @@ class Reference(WaitingRoom):
                     more = worker.pool.blocks_for(request.tokens + given) - request.held
                     request.held += more
                     rank.free -= more
+                    del rank.queue[:more]
                 assert rank.free >= 0
+                assert rank.free == len(rank.queue) or not worker.pool.described.prefix_caching
 
     def take_seats(self, worker: Worker) -> None:
         left = [self.sit_down(worker, rank) for rank in worker.ranks]
@@ -125,7 +127,7 @@ class Reference(WaitingRoom):
                     request.times["admitted"] = self.now
                 else:
                     self.is_back(request)
-                request.status, request.left = "prefilling", request.tokens
+                request.status, request.left = "prefilling", request.tokens - request.kept
                 rank.prefilling.append(request)
         return left
 
@@ -281,7 +283,7 @@ class Reference(WaitingRoom):
 
     def prompt_is_done(self, worker: Worker, rank: Rank, request: Request) -> None:
         if request.answers:  # again, and the next token comes with it
-            request.spent["recomputed"] += request.tokens
+            request.spent["recomputed"] += request.tokens - request.kept
             request.spent["resumed"] += 1
             request.made += 1
             self.has_token(request, 0)
@@ -330,7 +332,7 @@ class Reference(WaitingRoom):
         for number, part in enumerate(PARTS):
             row[f"{part}_first"] = segment.first[number]
             row[f"{part}_growth"] = segment.growth[number]
-        names = (*(f"{name}_busy" for name in RESOURCES), "joules")
+        names = (*(f"{name}_busy" for name in RESOURCES), "joules", "measured")
         for number, name in enumerate(names):
             row[f"{name}_first"] = float(segment.rates[number])
             row[f"{name}_growth"] = float(segment.rates_growth[number])

@@ -25,6 +25,9 @@ STEP_ENDS, CACHE_IS_COPIED, ARRIVES, STEP_STARTS, NEXT_STEP_FOLLOWS = range(5)
 The next step of a segment follows last: whoever comes at its boundary still ends the segment there.
 """
 
+NOBODYS = (NOT_YET, NOT_YET, NOT_YET)
+"""What is in a free block that nobody will ask for again."""
+
 
 class WaitingRoom:
     """Requests, ranks, and the agenda."""
@@ -46,7 +49,11 @@ class WaitingRoom:
         self.delay = round(self.pools[0].site.engine.first_token_delay * 1e12)
         self.first = Stage([pool for pool in self.pools if pool.role is not Role.DECODE])
         self.second = Stage([pool for pool in self.pools if pool.role is Role.DECODE])
-        self.requests = [Request(*drawn, left=drawn[1]) for drawn in self.drawn()]
+        hits = scenario.traffic.lengths.cached(scenario.traffic.requests).tolist()
+        self.requests = [
+            Request(*drawn, left=drawn[1] - hit, cached=hit, kept=hit)
+            for drawn, hit in zip(self.drawn(), hits, strict=True)
+        ]
         self.unsent = list(self.requests)
         self.dropped: list[tuple[Rank, Request, list[Request]]] = []
         """Who gave way, and who else had blocks of the rank then."""
@@ -55,7 +62,12 @@ class WaitingRoom:
         host = pool.site.system.chip.host
         room = round(host.capacity / host.bandwidth * 1e12)
         ranks = [
-            Rank(len(self.seats) + each, pool.price.room.blocks, room)
+            Rank(
+                len(self.seats) + each,
+                pool.price.room.blocks,
+                room,
+                [NOBODYS] * pool.price.room.blocks if pool.described.prefix_caching else [],
+            )
             for each in range(pool.described.plan.ranks)
         ]
         worker = Worker(len(self.workers), pool, ranks)
@@ -160,6 +172,12 @@ class WaitingRoom:
         rank.running += 1
         rank.free -= blocks
         request.held = blocks
+        pool, found = self.seats[rank.number][0].pool, 0
+        if request.status == "to prefill again":
+            found = request.kept // pool.block_tokens
+        for block in range(found):  # it takes these back, and the rest from the front
+            rank.queue.remove(self.label(request, pool.blocks_for(0) + block))
+        del rank.queue[: blocks - found]
         assert rank.free >= 0
 
     def tell(self, worker: Worker) -> None:
@@ -190,7 +208,12 @@ class WaitingRoom:
     def give_up(self, rank: Rank, request: Request) -> None:
         rank.running -= 1
         rank.free += request.held
+        if self.seats[rank.number][0].pool.described.prefix_caching:
+            rank.queue += [self.label(request, block) for block in reversed(range(request.held))]
         request.held = 0
+
+    def label(self, request: Request, block: int) -> tuple[int, int, int]:
+        return request.number, request.spent["preemptions"], block
 
     # ---- copies
 
@@ -234,8 +257,10 @@ class WaitingRoom:
             rank.host += worker.pool.copying(request)
         else:
             request.times["moved"] = self.now
-            _, source = self.seats[request.rank]
+            sender, source = self.seats[request.rank]
             source.free += request.blocks
+            if sender.pool.described.prefix_caching:
+                source.queue += [NOBODYS] * request.blocks
             self.dispatch(self.first)
 
     def stage_of(self, worker: Worker) -> Stage:
@@ -263,6 +288,7 @@ class WaitingRoom:
         else:
             request.lost = self.now
             request.status = "to prefill again"
+            request.computed = request.tokens - max(request.left, 1)
             if request in rank.decoding:
                 rank.decoding.remove(request)
                 if not rank.decoding:
@@ -270,7 +296,7 @@ class WaitingRoom:
                 self.swap_out(worker, rank, request)
             else:
                 rank.prefilling.remove(request)
-                spent["recomputed"] += request.tokens - request.left
+                spent["recomputed"] += request.tokens - request.left - request.kept
         rank.returning = sorted([*rank.returning, request], key=lambda each: each.number)
 
     def swap_out(self, worker: Worker, rank: Rank, request: Request) -> None:
@@ -299,6 +325,10 @@ class WaitingRoom:
                 rank.coming.append(request)
                 self.copy(rank, "host in", request, worker.pool.copying(request))
                 continue
+            found = self.found(worker, rank, request)
+            if request.status == "to prefill again" and not request.answers:
+                request.spent["recomputed"] += request.kept - found
+            request.kept = found
             self.hold(rank, request, blocks)
             if request.status == "to move again":
                 request.times["assigned"] = self.now
@@ -307,6 +337,16 @@ class WaitingRoom:
                 request.status = "assigned"
                 rank.assigned.append(request)
                 self.tell(worker)
+
+    def found(self, worker: Worker, rank: Rank, request: Request) -> int:
+        """Tokens of *request* that are still in blocks that it gave up: whole blocks, in order."""
+        if not worker.pool.described.prefix_caching or request.status != "to prefill again":
+            return 0
+        blocks = 0
+        while self.label(request, blocks) in rank.queue:
+            blocks += 1
+        size = worker.pool.block_tokens
+        return max(0, min(blocks - worker.pool.blocks_for(0), request.computed // size)) * size
 
     def is_back(self, request: Request) -> None:
         """It has a seat again."""

@@ -52,6 +52,12 @@ class Request:
     left: int
     made: int = 0
     chunk: int = 0
+    cached: int = 0
+    """Tokens of its prompt that were in the cache when it came."""
+    kept: int = 0
+    """Tokens of it that were there when it last took a seat."""
+    computed: int = 0
+    """Tokens of it whose cache it had when it gave way."""
     held: int = 0
     """Blocks it has on the rank where it sits."""
     lost: int = 0
@@ -82,6 +88,7 @@ class Request:
             "prompt": self.prompt,
             "output": self.output,
             "limit": self.output,
+            "cached": self.cached,
             "blocks": self.blocks,
             "decode_blocks": self.decode_blocks,
             "rank": self.rank,
@@ -129,6 +136,9 @@ class Rank:
     free: int
     host: int
     """What the host still takes, in ps of copying."""
+    queue: list[tuple[int, int, int]] = field(default_factory=list)
+    """Free blocks where they keep their content, longest free first: whose the content is, since
+    which time he gave way, and which of his blocks it was."""
     running: int = 0
     busy: dict[str, int] = field(default_factory=lambda: dict.fromkeys(PORTS, 0))
     """Until when each port is."""
@@ -180,6 +190,10 @@ class Pool:
     def preempts(self) -> bool:
         return self.described.preemption is not Preemption.NONE
 
+    @property
+    def block_tokens(self) -> int:
+        return self.price.room.block_tokens
+
     def blocks_for(self, tokens: int) -> int:
         return self.price.room.blocks_for(tokens)
 
@@ -187,7 +201,11 @@ class Pool:
     def each(self) -> Fraction:
         """Mean tokens that a step gives a decoding sequence."""
         plan = self.described.plan
-        return Fraction(round(plan.acceptance_length * 2**16), 2**16) if plan.draft_tokens else Fraction(1)
+        return (
+            Fraction(round(plan.acceptance_length * 2**16), 2**16)
+            if plan.draft_tokens
+            else Fraction(1)
+        )
 
     def to_be_seated(self, request: Request) -> int:
         """Blocks that must be free for *request* to be admitted."""

@@ -103,6 +103,8 @@ class Scene:
     router: Router = Router.SHARED
     preemption: Preemption = Preemption.NONE
     """Of all pools but prefill ones."""
+    prefix_caching: bool = False
+    """Of those that prefill again whoever gave way."""
     drafted: int = 0
     """Tokens that every pool drafts."""
     accepted: float = 0.0
@@ -128,6 +130,9 @@ class Scene:
                 replicas=replicas,
                 site="west" if number in self.west else "main",
                 preemption=Preemption.NONE if role is Role.PREFILL else self.preemption,
+                prefix_caching=self.prefix_caching
+                and role is not Role.PREFILL
+                and self.preemption is Preemption.RECOMPUTE,
             )
             for number, (role, replicas, plan) in enumerate(self.pools)
         )
@@ -301,6 +306,7 @@ def tight_scenes(draw: st.DrawFn) -> Scene:
         overrides += (("engine.transfer_latency", setup),)
     needed = blocks_needed(lengths.isl + lengths.osl, block_tokens)
     needed -= 0 if windows else blocks_needed(0, block_tokens)
+    preemption = draw(st.sampled_from((Preemption.RECOMPUTE, Preemption.SWAP)))
     return Scene(
         pools=tuple((role, draw(st.integers(1, 2)), here) for role in roles),
         traffic=Traffic(lengths=lengths, arrivals=arrivals, requests=draw(st.integers(8, 40))),
@@ -309,7 +315,8 @@ def tight_scenes(draw: st.DrawFn) -> Scene:
         blocks=needed + draw(st.integers(0, needed), label="blocks to spare"),
         overrides=overrides,
         router=draw(st.sampled_from(Router)),
-        preemption=draw(st.sampled_from((Preemption.RECOMPUTE, Preemption.SWAP))),
+        preemption=preemption,
+        prefix_caching=preemption is Preemption.RECOMPUTE and draw(st.booleans()),
     )
 
 

@@ -9,12 +9,15 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from jalapeno.cost import PARTS
 from jalapeno.mapping import OUTPUTS
-from jalapeno.simulation import Role, Scenario, simulate, start
+from jalapeno.simulation import Preemption, Role, Scenario, TraceTimes, Traffic, simulate, start
+from jalapeno.simulation.lengths import TraceLengths
 from tests.simulation.reference import Reference, only_decode, rows_of
 from tests.simulation.scenes import (
+    NO_WINDOWS,
     Scene,
     closed,
     plan,
@@ -24,6 +27,7 @@ from tests.simulation.scenes import (
     tight_scenes,
     unified,
 )
+from tests.simulation.traces import trace
 
 N_PARTS = len(PARTS)
 
@@ -157,6 +161,44 @@ def test_it_does_so_where_decode_alone_meets_the_power_cap_in_the_midst_of_a_pro
     repeated = [each for _, each in agree(capped).stretches if each.prefill == longest.prefill]
     slopes = {each.decode_growth for each in repeated if len(each.batches) > 5}
     assert len(slopes) == 2
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_it_does_so_where_prompts_are_partly_in_the_cache(data: st.DataObject) -> None:
+    here = data.draw(tight_scenes(), label="scene")
+    prompts, outputs = here.traffic.lengths.draw(here.traffic.requests)
+    cached = [data.draw(st.integers(0, int(prompt) - 1)) for prompt in prompts]
+    times = np.cumsum(data.draw(st.lists(st.floats(0.0, 0.1), min_size=len(prompts), max_size=99)))
+    hits = trace(times[: len(prompts)].tolist(), prompts.tolist(), outputs.tolist(), cached=cached)
+    traffic = Traffic(
+        lengths=TraceLengths(trace=hits),
+        arrivals=TraceTimes(trace=hits),
+        requests=len(prompts),
+    )
+    slow = agree(replace(here, traffic=traffic).scenario())
+    assert [request.cached for request in slow.requests] == cached
+
+
+def test_who_comes_back_finds_what_others_did_not_take() -> None:
+    # Two sequences fill the blocks; the younger gives way, and the older needs few of his.
+    pools = ((Role.UNIFIED, 1, plan("TP1", max_running=2, max_tokens=200)),)
+    scene = Scene(
+        pools=pools,
+        traffic=closed(2, 2, 150, 150, ratio=1.0),
+        block_tokens=4,
+        blocks=140,
+        preemption=Preemption.RECOMPUTE,
+        overrides=NO_WINDOWS,
+    )
+    lost, kept = (
+        simulate(replace(scene, prefix_caching=keeps).scenario()).requests
+        for keeps in (False, True)
+    )
+    assert lost["preemptions"].to_list() == kept["preemptions"].to_list() == [0, 1]
+    assert 0 < kept["recomputed"][1] < lost["recomputed"][1] / 2
+    assert kept["end"][1] < lost["end"][1]
+    agree(replace(scene, prefix_caching=True).scenario())
 
 
 # ---- and to the float price

@@ -308,7 +308,7 @@ def test_another_format_is_refused_with_the_mend(version: object) -> None:
 def test_the_path_of_a_file_is_in_the_message(tmp_path: Path) -> None:
     path = tmp_path / "newer.json"
     path.write_text(json.dumps(changed("format", 4)))
-    with pytest.raises(BadScenario, match=r"newer\.json: format 3;"):
+    with pytest.raises(BadScenario, match=r"newer\.json: format 4;"):
         read_scenario(path)
 
 

@@ -108,8 +108,16 @@ def test_a_journal_has_a_row_a_request_in_the_order_they_were_sent() -> None:
 
 def test_a_journal_hides_what_only_the_loop_needs() -> None:
     columns = simulate(small()).requests.columns
-    assert not {"left", "chunk", "made", "paused", "next"} & set(columns)
-    assert set(columns) == set(c.REQUEST) - {"left", "chunk", "made", "paused", "next"}
+    assert not {"left", "chunk", "made", "paused", "next", "kept", "mark"} & set(columns)
+    assert set(columns) == set(c.REQUEST) - {
+        "left",
+        "chunk",
+        "made",
+        "paused",
+        "next",
+        "kept",
+        "mark",
+    }
 
 
 def test_segments_have_a_column_for_every_part_and_resource() -> None:
@@ -156,8 +164,9 @@ def test_time_zero_of_a_run_without_delay_is_its_first_step() -> None:
 
 
 def test_an_unsent_request_has_no_times() -> None:
-    table = request_table(*(pl.Series([5, 6]).to_numpy() for _ in range(3)))
-    assert table[:, c.LEFT].tolist() == [5, 6]
+    tokens = pl.Series([5, 6]).to_numpy()
+    table = request_table(tokens, tokens, tokens, tokens - 4)
+    assert table[:, c.LEFT].tolist() == [4, 4]
     assert set(table[:, c.ARRIVAL : c.END + 1].ravel().tolist()) == {c.NOBODY}
     assert not table[:, c.OWN_PREFILL :].any()
     assert not empty_ledger(3).any()

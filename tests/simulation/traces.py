@@ -27,13 +27,16 @@ def trace(
     prompts: Sequence[int] = (10, 20, 30, 40),
     outputs: Sequence[int] = (1, 2, 3, 4),
     name: str = "by hand",
+    cached: Sequence[int] | None = None,
 ) -> Trace:
     """A trace that no file holds."""
-    content = repr((tuple(times_s), tuple(prompts), tuple(outputs))).encode()
+    hits = np.array(cached or [0] * len(prompts), dtype=np.int64)
+    content = repr((tuple(times_s), tuple(prompts), tuple(outputs), tuple(hits))).encode()
     return Trace(
         name=name,
         sha256=hashlib.sha256(content).hexdigest(),
         times=np.rint(np.array(times_s) * 1e12).astype(np.int64),
         prompts=np.array(prompts, dtype=np.int64),
         outputs=np.array(outputs, dtype=np.int64),
+        cached=hits,
     )

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from jalapeno import catalogue
 from jalapeno.analysis.curves import curves_of
 from jalapeno.analysis.inverse import constants_text, leave_one_out
+from jalapeno.analysis.posterior.quoted import banded
+from jalapeno.analysis.posterior.shipped import shipped
 from jalapeno.analysis.published import (
     Hunt,
     facts_for,
@@ -105,11 +107,12 @@ def reproduce(on_run: OnRun, on_progress: OnProgress) -> Reproduction:
     rows = catalogue.rows()
     measured = [row for row in rows if row.measured and not row.mtp]
     layouts = [row for row in rows if not row.measured]
-    names = [(row.name, scenario_for(row)) for row in (*measured, *layouts)]
+    drafted = [row for row in rows if row.mtp]
+    played = (*measured, *layouts, *drafted)
+    names = [(row.name, scenario_for(row)) for row in played]
     outcomes = bench.run("measured rows and public layouts", names)
-    results = [
-        _row_result(row, run) for row, run in zip((*measured, *layouts), outcomes, strict=True)
-    ]
+    everything = [_row_result(row, run) for row, run in zip(played, outcomes, strict=True)]
+    results, mtp_rows = everything[: -len(drafted)], tuple(everything[-len(drafted) :])
     hunts = [_hunt(claim, on_progress, number, len(claims)) for number, claim in enumerate(claims)]
     quoted = _quoted(bench, hunts)
     comparisons = tuple(
@@ -119,15 +122,15 @@ def reproduce(on_run: OnRun, on_progress: OnProgress) -> Reproduction:
     on_progress("leave one out", 0, 1)
     left_out = leave_one_out(comparisons)
     on_progress("leave one out", 1, 1)
-    mtp_rows = tuple(row for row in rows if row.mtp)
     return Reproduction(
         comparisons=comparisons,
         rows=tuple(results[: len(measured)]),
         layouts=tuple(results[len(measured) :]),
         mtp_rows=mtp_rows,
-        curves=curves_of(comparisons, results, mtp_rows, drawn),
+        curves=curves_of(comparisons, results, drafted, drawn),
         left_out=left_out,
         constants=constants_text(),
+        bands=banded(comparisons, shipped()),
     )
 
 

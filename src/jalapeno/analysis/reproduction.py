@@ -131,6 +131,28 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """The interval of one number of Jalapeño over what its published numbers leave open."""
+
+    model: str
+    objective: str
+    published: float
+    twin: float
+    """At the catalogue's constants."""
+    low: float
+    """5 %"""
+    lower: float
+    """25 %"""
+    median: float
+    upper: float
+    """75 %"""
+    high: float
+    """95 %"""
+    left_out: tuple[float, float] | None
+    """The 90 % interval by all other numbers, as it was when the draws were made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduction:
     """Everything that ``jalapeno reproduce`` shows."""
 
@@ -139,9 +161,11 @@ class Reproduction:
     """The measured non-MTP rows."""
     layouts: tuple[RowResult, ...]
     """Public layouts without a public measurement."""
-    mtp_rows: tuple[Row, ...]
-    """Drawn as measured, not simulated."""
+    mtp_rows: tuple[RowResult, ...]
+    """Measured with multi-token prediction; their acceptance is that of another workload."""
     curves: tuple[Curve, ...]
     left_out: tuple[LeftOut, ...]
     constants: Mapping[str, str]
     """The fitted constants of Jalapeño's engine, with their kinds, as text."""
+    bands: tuple[Band, ...] = ()
+    """Of Jalapeño's numbers, in the order of the comparisons."""

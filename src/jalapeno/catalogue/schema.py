@@ -413,15 +413,15 @@ class Engine:
     """Format in which activations meet weights of a format, by ``"format"`` or, where a chip
     differs, ``"chip/format"``; ``"core"`` and ``"kv"`` are those of attention and of its cache."""
     formats: Mapping[str, str] = field(default_factory=dict)
-    """What is served otherwise than in the model's own formats: ``"model/class" = "format"``,
-    ``"*/class"`` for all models."""
+    """What is served otherwise than in the model's own: ``"model/class"`` or ``"*/class"``."""
     experts_share: Ratio = 1.0
     """What grouped GEMMs of routed experts achieve of ``matrix_efficiency``."""
     maturity: Mapping[str, Ratio] = field(default_factory=dict)
-    """Factors on matrix efficiency by ``"model"``, ``"chip"`` or ``"chip/model"``, multiplied:
-    how well its kernels are tuned there."""
+    """Factors on matrix efficiency by ``"model"``, ``"chip"`` or ``"chip/model"``, multiplied."""
     issue_scale: Mapping[str, Ratio] = field(default_factory=dict)
     """Factors on all ``issue_*`` costs by the same keys: how much is fused and launched ahead."""
+    tables: Mapping[str, str] = field(default_factory=dict)
+    """Measured operator times, ``"place#sha256=digest"`` by ``"chip/model/tpN"``."""
     facts: Facts = field(default_factory=dict, compare=False)
 
 

@@ -25,8 +25,10 @@ from jalapeno.cost.formulas import (
 )
 from jalapeno.jit import compiled, inlined
 
-COMPUTE, EXPERTS, ALL_REDUCE, ALL_TO_ALL = 0, 1, 2, 3
-"""Families: dense work and attention; grouped GEMM of routed experts; the two collectives."""
+COMPUTE, EXPERTS, ALL_REDUCE, ALL_TO_ALL, MEASURED = 0, 1, 2, 3, 4
+"""Families: dense work and attention; grouped GEMM of routed experts; the two collectives; and what
+a table of measurements says (:mod:`.tables`), whose line has no other number: the compiled price of
+a step (:mod:`jalapeno.mapping.measured`) knows which operators it stands for."""
 
 COLUMNS = (
     "family",
@@ -246,6 +248,8 @@ def price(op: Operator, rows: float, pairs: float = 0.0, reads: float = 0.0) -> 
     *rows*, *pairs*, *reads* as one chip sees them.  An operator without work costs nothing.
     """
     row = op.row()
+    if row[FAMILY] == MEASURED:
+        raise ValueError(f"operator {op.name}: a table says what it costs, in the price of a step")
     seconds = operator_seconds(row, rows, pairs, reads)
     matrix, vector, memory, link, exposed, wait, joules = seconds
     if matrix + vector + memory + link == 0.0:

@@ -7,10 +7,11 @@ A :class:`Plan` cuts the model; :func:`compile_price` lowers it to operators and
 from jalapeno.mapping.draft import acceptance_length, measured_acceptance
 from jalapeno.mapping.estimate import Load, SteadyState, estimate
 from jalapeno.mapping.memory import Room, check_request, room
+from jalapeno.mapping.outputs import OUTPUTS, StepArrays
 from jalapeno.mapping.parameters import Parameters, kv_elements, parameters
 from jalapeno.mapping.plan import Plan, check_plan
 from jalapeno.mapping.precision import Precision
-from jalapeno.mapping.pricing import OUTPUTS, Memo, StepArrays
+from jalapeno.mapping.pricing import Memo
 from jalapeno.mapping.step import StepPrice, compile_price, memo_for, stack
 
 __all__ = [

@@ -46,7 +46,7 @@ def joining_parameters(model: Model) -> int:
 
 
 def acceptance_length(rates: Sequence[float]) -> float:
-    """Mean tokens a step where the i-th drafted token is accepted at *rates[i]*, given those before.
+    """Mean tokens a step; *rates*: of drafted tokens accepted by position, given those before.
 
     ``1 + p1 + p1 p2 + ...``; raises :class:`BadPlan` for a rate outside [0, 1].
     """

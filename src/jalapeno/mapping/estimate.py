@@ -8,8 +8,8 @@ import numpy as np
 
 from jalapeno.errors import BadPlan, BadScenario
 from jalapeno.mapping.batch import columns
+from jalapeno.mapping.outputs import N_OUTPUTS
 from jalapeno.mapping.plan import GRAIN
-from jalapeno.mapping.pricing import N_OUTPUTS
 from jalapeno.mapping.steady import Question, split, unified
 from jalapeno.mapping.step import StepPrice, forgetful
 

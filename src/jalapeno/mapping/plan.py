@@ -219,8 +219,8 @@ def check_plan(plan: Plan, model: Model, system: System) -> None:
         )
     if plan.draft_tokens and model.draft is None:
         raise BadPlan(
-            f"plan.draft_tokens={plan.draft_tokens}, but nothing comes with {model.name} that could "
-            "draft: let it be 0, or add a [draft] table to the model"
+            f"plan.draft_tokens={plan.draft_tokens}, but nothing comes with {model.name} that "
+            "could draft: let it be 0, or add a [draft] table to the model"
         )
     if plan.pp > model.layers:
         raise BadPlan(f"plan.pp={plan.pp} stages for the {model.layers} layers of {model.name}")

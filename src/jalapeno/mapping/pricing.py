@@ -11,9 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from jalapeno.cost import PARTS, RESOURCES
 from jalapeno.cost.formulas import all_to_all_seconds
 from jalapeno.cost.operator import (
     ABSORBED_PAIR,
@@ -32,6 +30,7 @@ from jalapeno.cost.operator import (
     LATENCY,
     LINK_RATE,
     LINK_ROW,
+    MEASURED,
     USEFUL_PAIR,
     VECTOR_PAIR,
     compute_seconds,
@@ -40,61 +39,41 @@ from jalapeno.cost.operator import (
 )
 from jalapeno.jit import compiled, inlined
 from jalapeno.mapping import batch
-
-OUTPUTS = (*PARTS, *RESOURCES, "joules")
-"""Seconds by what bound them (they add up to the step), busy seconds, joules of the worker."""
-
-N_PARTS = len(PARTS)
-BUSY = N_PARTS
-JOULES = N_PARTS + len(RESOURCES)
-N_OUTPUTS = len(OUTPUTS)
-MATRIX, VECTOR, MEMORY, COMMUNICATION, ISSUED, IMBALANCE, THROTTLE = range(N_PARTS)
-FOREVER = 2**11
-"""Steps a price holds at the most: parts are rounded once a segment, and over this many steps
-what rounding their growth loses stays below a millionth of a step."""
-SCALARS = (
-    "chips_rank",
-    "layers_rest",
-    "layers_load",
-    "host_step",
-    "host_sequence",
-    "static",
-    "cap",
-    "apart",  # 1 where ranks are micro-batches, which do not meet at the experts
-    "drafts_rest",  # layers of draft passes beside the first, which only decoding has
-    "drafts_load",
-)
-(
-    CHIPS_RANK,
-    LAYERS_REST,
-    LAYERS_LOAD,
-    HOST_STEP,
-    HOST_SEQUENCE,
-    STATIC,
-    CAP,
+from jalapeno.mapping.measured import add_measured, add_measured_attention
+from jalapeno.mapping.outputs import (
     APART,
-    DRAFTS_REST,
+    ATTENTION,
+    BUSY,
+    CAP,
+    CHIPS_RANK,
+    COMMUNICATION,
     DRAFTS_LOAD,
-) = range(len(SCALARS))
-RANK_TOKENS, RANK_DECODE, RANK_SAMPLED, WORKER_TOKENS, WORKER_DECODE, ATTENTION = range(6)
-"""Classes of operators by what they depend on, in the order of the arrays."""
-ROW_OF_CLASS = (batch.TOKENS, batch.DECODE, batch.SAMPLED)
-
-Array = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
-
-
-class StepArrays(NamedTuple):
-    """Operators of one or several compiled prices, sorted by class within each."""
-
-    ops: Array
-    """(operators, COLUMNS)"""
-    places: Places
-    """(operators, 4): repeat, rows, pairs, reads."""
-    start: Places
-    """(prices, classes + 1): where each class's operators begin."""
-    scalars: Array
-    """(prices, SCALARS)"""
+    DRAFTS_REST,
+    FOREVER,
+    HOST_SEQUENCE,
+    HOST_STEP,
+    IMBALANCE,
+    ISSUED,
+    JOULES,
+    LAYERS_LOAD,
+    LAYERS_REST,
+    MATRIX,
+    MEMORY,
+    N_OUTPUTS,
+    N_PARTS,
+    RANK_DECODE,
+    RANK_SAMPLED,
+    RANK_TOKENS,
+    STATIC,
+    THROTTLE,
+    VECTOR,
+    WORKER_DECODE,
+    WORKER_TOKENS,
+    Array,
+    Places,
+    StepArrays,
+    steps_until_crossing,
+)
 
 
 class Memo(NamedTuple):
@@ -110,15 +89,6 @@ class Memo(NamedTuple):
     """Scratch, (ranks of the widest worker, 2): seconds and growth of each rank."""
     scratch: Array
     """Scratch, (3, OUTPUTS)."""
-
-
-@inlined
-def steps_until_crossing(gap: float, closing: float) -> int:
-    """Steps for which a *gap* >= 0 that shrinks by *closing* a step stays at least zero."""
-    if closing <= 0.0:
-        return FOREVER
-    ratio = gap / closing
-    return FOREVER if ratio >= FOREVER else int(ratio) + 1
 
 
 @compiled
@@ -159,23 +129,29 @@ def add_class(
     if not remembered or np.isnan(known[0]):
         known[:] = 0.0
         for index in range(begin, end):
-            add_steady(arrays.ops[index], arrays.places[index, 0], count, known)
+            if arrays.ops[index, FAMILY] == MEASURED:
+                add_measured(arrays, index, count, known)
+            else:
+                add_steady(arrays.ops[index], arrays.places[index, 0], count, known)
     for output in range(N_OUTPUTS):
         sums[output] += known[output]
 
 
 @inlined
 def add_attention(
-    op: Array, place: Places, row: Array, grow: Array, first: Array, slope: Array
+    arrays: StepArrays, index: int, row: Array, grow: Array, first: Array, slope: Array
 ) -> int:
     """Add an attention operator to *first*, its growth to *slope*; returns the steps they hold.
 
     Where a latent cache leaves a choice, a growing prompt is priced anew at every step.
     """
+    op, place = arrays.ops[index], arrays.places[index]
     repeat, queries = float(place[0]), row[place[1]]
     if queries <= 0.0:
         return FOREVER
     if op[FAMILY] >= ALL_REDUCE:
+        if op[FAMILY] == MEASURED:
+            return add_measured_attention(arrays, index, row, grow, first, slope)
         return add_gather(op, repeat, row[place[3]], grow[place[3]], first, slope)
     matrix, vector, memory, _, _, _, joules = compute_seconds(
         op, queries, row[place[2]], row[place[3]]
@@ -259,7 +235,7 @@ def add_rank(
     first[ISSUED] += arrays.scalars[which, HOST_SEQUENCE] * row[batch.DECODE]
     hold = FOREVER
     for index in range(arrays.start[which, ATTENTION], arrays.start[which, ATTENTION + 1]):
-        held = add_attention(arrays.ops[index], arrays.places[index], row, grow, first, slope)
+        held = add_attention(arrays, index, row, grow, first, slope)
         hold = min(hold, held)
     return hold
 
@@ -324,9 +300,10 @@ def add_ranks(
         for output in range(N_OUTPUTS):
             first[output] += alone[output]
             slope[output] += alone_slope[output]
-    for output in range(JOULES):
-        first[output] /= ranks
-        slope[output] /= ranks
+    for output in range(N_OUTPUTS):
+        if output != JOULES:
+            first[output] /= ranks
+            slope[output] /= ranks
     return min(hold, wait_for_slowest(memo.ranks[:ranks], first, slope))
 
 

@@ -15,15 +15,8 @@ from typing import NamedTuple
 from jalapeno.jit import compiled
 from jalapeno.mapping import batch
 from jalapeno.mapping.batch import UNCAPPED, column
-from jalapeno.mapping.pricing import (
-    JOULES,
-    Array,
-    Memo,
-    Places,
-    StepArrays,
-    price_rows,
-    seconds_of,
-)
+from jalapeno.mapping.outputs import JOULES, Array, Places, StepArrays
+from jalapeno.mapping.pricing import Memo, price_rows, seconds_of
 
 HALVINGS = 30
 """Bisections of the decode batch: to a billionth of the load."""

@@ -8,26 +8,31 @@ from dataclasses import dataclass
 import numpy as np
 
 from jalapeno.catalogue import Engine, Kind, Model, System
+from jalapeno.cost.operator import FAMILY, MEASURED
 from jalapeno.mapping.batch import DECODE
 from jalapeno.mapping.lower import WORKER, Placed, lower
 from jalapeno.mapping.memory import Room, room
-from jalapeno.mapping.plan import Plan, check_plan
-from jalapeno.mapping.pricing import (
+from jalapeno.mapping.outputs import (
     ATTENTION,
+    END_AT,
+    FIRST_AT,
     N_OUTPUTS,
     RANK_DECODE,
     RANK_SAMPLED,
     RANK_TOKENS,
     ROW_OF_CLASS,
     SCALARS,
+    TABLE_AT,
     WORKER_DECODE,
     WORKER_TOKENS,
     Array,
-    Memo,
+    Places,
     StepArrays,
-    price_rows,
 )
+from jalapeno.mapping.plan import Plan, check_plan
+from jalapeno.mapping.pricing import Memo, price_rows
 from jalapeno.mapping.rates import Rates
+from jalapeno.mapping.tabled import arrays_of, check_edges, tabled, tables_for
 
 REMEMBERED = 1 << 16
 """Counts a class's memo holds at the most."""
@@ -66,10 +71,13 @@ def compile_price(model: Model, plan: Plan, system: System, engine: Engine) -> S
     check_plan(plan, model, system)
     space = room(model, plan, system, engine)
     rates = Rates.of(system, engine, model)
-    sorting = sorted(
-        ((_class_of(item, plan.dp), item) for item in lower(model, plan, rates)), key=_first
-    )
-    classes, placed = [kind for kind, _ in sorting], [item for _, item in sorting]
+    placed, tables = lower(model, plan, rates), tables_for(engine, model, plan, system)
+    measured = tabled(placed, tables, plan) if tables else []
+    check_edges(measured, plan)
+    taken = {id(member) for item in measured for member in item.members}
+    placed = [item.placed for item in measured] + [p for p in placed if id(p) not in taken]
+    order = sorted(range(len(placed)), key=lambda at: _class_of(placed[at], plan.dp))
+    classes, placed = [_class_of(placed[at], plan.dp) for at in order], [placed[at] for at in order]
     power = system.chip.power
     drafts = model.draft.layers if model.draft and plan.draft_tokens else 0
     layers, later = model.layers + drafts, drafts * max(0, plan.draft_tokens - 1)
@@ -85,22 +93,20 @@ def compile_price(model: Model, plan: Plan, system: System, engine: Engine) -> S
         "drafts_rest": later * rates.engine.issue_layer_rest,
         "drafts_load": later * rates.engine.issue_layer_load,
     }
+    ops, places, grids = arrays_of(placed, measured, plan)
     arrays = StepArrays(
-        np.array([item.operator.line() for item in placed]),
-        np.array([(p.repeat, p.rows, p.pairs, p.reads) for p in placed], dtype=np.int64),
+        ops,
+        places,
         np.searchsorted(classes, range(ATTENTION + 2)).astype(np.int64)[None, :],
         np.array([[scalars[name] for name in SCALARS]]),
+        grids,
     )
     return StepPrice(model, plan, system, engine, arrays, space, rates.weakest)
 
 
-def _first(pair: tuple[int, Placed]) -> int:
-    return pair[0]
-
-
 def _class_of(item: Placed, ranks: int) -> int:
     """The class of an operator: what its price depends on.  A lone rank is the worker."""
-    if item.pairs >= 0:
+    if max(item.pairs, item.reads) >= 0:
         return ATTENTION
     if item.scope == WORKER and ranks > 1:
         return WORKER_DECODE if item.rows == DECODE else WORKER_TOKENS
@@ -110,14 +116,30 @@ def _class_of(item: Placed, ranks: int) -> int:
 def stack(prices: Sequence[StepPrice]) -> StepArrays:
     """One set of arrays for several prices, in order."""
     offsets = np.cumsum([0, *(len(price.arrays.ops) for price in prices[:-1])])
+    tables = np.cumsum([0, *(len(price.arrays.tables) for price in prices[:-1])])
     return StepArrays(
         np.concatenate([price.arrays.ops for price in prices]),
-        np.concatenate([price.arrays.places for price in prices]),
+        np.concatenate(
+            [
+                _moved(price.arrays, int(offset), int(table))
+                for price, offset, table in zip(prices, offsets, tables, strict=True)
+            ]
+        ),
         np.concatenate(
             [price.arrays.start + offset for price, offset in zip(prices, offsets, strict=True)]
         ),
         np.concatenate([price.arrays.scalars for price in prices]),
+        np.concatenate([price.arrays.tables for price in prices]),
     )
+
+
+def _moved(arrays: StepArrays, offset: int, table: int) -> Places:
+    """The places of *arrays* whose operators and tables come so far behind others."""
+    places = arrays.places.copy()
+    measured = arrays.ops[:, FAMILY] == MEASURED
+    places[measured, FIRST_AT : END_AT + 1] += offset
+    places[measured, TABLE_AT] += table
+    return places
 
 
 def memo_for(prices: Sequence[StepPrice], running: int) -> Memo:

@@ -86,10 +86,11 @@ def _tokens(done: pl.DataFrame, survey: Survey) -> Check:
 
 def _prompts(done: pl.DataFrame, survey: Survey) -> Check:
     asked, taken = _sum(done, "prompt"), survey.together.prompt_tokens
-    again = _sum(done, "recomputed")
+    again, cached = _sum(done, "recomputed"), _sum(done, "cached")
     detail = f"{taken:,} prefilled in steps, {asked:,} in the prompts"
+    detail += f", {cached:,} of them in the cache" if cached else ""
     detail += f" and {again:,} more than once" if again else ""
-    return Check("prompt tokens", taken == asked + again, detail)
+    return Check("prompt tokens", taken == asked - cached + again, detail)
 
 
 def _sum(done: pl.DataFrame, column: str) -> int:

@@ -25,7 +25,8 @@ def intervals(journal: Journal) -> Integers:
     """Steps between chunks, by worker."""
     scenario = journal.scenario
     each = [scenario.site(pool).engine.stream_interval for pool in scenario.pools]
-    return np.array(each, dtype=np.int64)[journal.workers["pool"].to_numpy()]
+    every: Integers = np.array(each, dtype=np.int64)[journal.workers["pool"].to_numpy()]
+    return every
 
 
 def are_told(journal: Journal) -> bool:

@@ -11,7 +11,7 @@ from jalapeno.catalogue import Tariff
 from jalapeno.metrics.attribution import attribute
 from jalapeno.metrics.audit import audit, finished
 from jalapeno.metrics.latency import latency
-from jalapeno.metrics.power import evidence, power
+from jalapeno.metrics.power import evidence, power, tables_evidence
 from jalapeno.metrics.report import Report
 from jalapeno.metrics.saturation import saturation
 from jalapeno.metrics.sites import site_uses, tariffs_for
@@ -48,6 +48,7 @@ def measure(
         load=arrivals.label,
         digest=scenario.digest,
         kind=evidence(scenario),
+        tables_kind=tables_evidence(scenario),
         requests=len(journal.requests),
         requests_done=len(done),
         latency=latency(done, found.gaps_ms),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from jalapeno.catalogue import Kind, Tariff, weakest
+from jalapeno.mapping.tabled import tables_for
 from jalapeno.metrics.distribution import ratio
 from jalapeno.metrics.sites import SiteUse
 from jalapeno.metrics.throughput import Throughput
@@ -171,6 +172,17 @@ def evidence(scenario: Scenario) -> Kind:
         weakest(scenario.model.facts),
         *(weakest(facts) for site in sites for facts in (site.system.facts, site.engine.facts)),
     )
+
+
+def tables_evidence(scenario: Scenario) -> Kind | None:
+    """The weakest kind among the tables that price the pools of *scenario*; None without any."""
+    sites = ((scenario.site(pool), pool.plan) for pool in scenario.pools)
+    found = [
+        tables.kind
+        for site, plan in sites
+        if (tables := tables_for(site.engine, scenario.model, plan, site.system)) is not None
+    ]
+    return max(found, default=None)
 
 
 def _kind(tariffs: Iterable[Tariff], *names: str) -> Kind:

@@ -29,6 +29,8 @@ class Report:
     """Of the scenario."""
     kind: Kind
     """The weakest evidence among the facts of the scenario."""
+    tables_kind: Kind | None
+    """The weakest evidence among the tables that say what operators take; None without tables."""
     requests: int
     requests_done: int
     """What latency, throughput and attribution are over."""

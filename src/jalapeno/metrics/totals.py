@@ -32,6 +32,8 @@ class Totals:
     vector: float = 0.0
     memory: float = 0.0
     link: float = 0.0
+    measured: float = 0.0
+    """Chip-seconds of steps that tables of measurements said."""
     joules: float = 0.0
     gaps: int = 0
     """Picoseconds of the gaps before all tokens but first ones; those of one step come together."""
@@ -79,6 +81,7 @@ def totals(batch: Batch, fleet: Fleet) -> Totals:
     return Totals(
         running=exact_dot(chips, elapsed),
         **busy,
+        measured=float(np.dot(chips, batch.amounts("measured"))),
         joules=float(batch.amounts("joules").sum()),
         gaps=exact_dot(decoding, elapsed),
         gap_count=int(np.dot(decoding, steps)),

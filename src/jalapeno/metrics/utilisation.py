@@ -19,6 +19,9 @@ class Utilisation:
     vector: float
     memory: float
     link: float
+    measured: float
+    """Share of the time in which a step ran that tables of measurements said; the rest was
+    modelled."""
     mean_batch: float
     """Sequences of a worker that decode in a step, mean over the steps in which any does."""
     mean_kv_share: float
@@ -36,6 +39,7 @@ def utilisation(sums: Totals, chips: int, seconds: float) -> Utilisation:
         vector=ratio(sums.vector, time),
         memory=ratio(sums.memory, time),
         link=ratio(sums.link, time),
+        measured=ratio(sums.measured, sums.running / 1e12),
         mean_batch=ratio(sums.gap_count, sums.decode_steps),
         mean_kv_share=ratio(sums.blocks, sums.room),
         peak_kv_share=sums.most_blocks,

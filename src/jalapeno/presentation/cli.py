@@ -23,6 +23,7 @@ from jalapeno.presentation.fit_command import fit_command
 from jalapeno.presentation.frontier_command import frontier_command
 from jalapeno.presentation.list_command import list_command
 from jalapeno.presentation.model_command import model_app
+from jalapeno.presentation.posterior.command import posterior_command
 from jalapeno.presentation.reproduce_command import reproduce_command
 from jalapeno.presentation.scenario_command import scenario_command
 from jalapeno.presentation.sensitivity_command import sensitivity_command
@@ -80,6 +81,9 @@ app.command(
 )(calibrate_command)
 app.command("reproduce", epilog="Example: jalapeno reproduce --out out/reproduce")(
     reproduce_command
+)
+app.command("posterior", epilog="Example: jalapeno posterior --seed 1 --out out/posterior")(
+    posterior_command
 )
 app.command("audit", epilog="Example: jalapeno audit deepseek-r1 --out audit.png")(audit_command)
 app.command("validate", epilog="Example: jalapeno validate --tier T2 --protocol curves")(

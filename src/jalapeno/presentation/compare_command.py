@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from jalapeno.presentation.console import remark, show, show_json, to_json
 from jalapeno.presentation.files import Folder, atomic_folder
 from jalapeno.presentation.frontier_command import SCENARIOS, write_scenarios
 from jalapeno.presentation.option_groups import grouped
+from jalapeno.presentation.posterior.bands import Bands, band_json, band_table, moved_for
 from jalapeno.presentation.question_options import (
     LimitOptions,
     Precisely,
@@ -27,6 +28,7 @@ from jalapeno.presentation.question_options import (
 
 if TYPE_CHECKING:
     from jalapeno.analysis.compare import Comparison
+    from jalapeno.analysis.posterior.bands import Moved
     from jalapeno.analysis.subject import Subject
     from jalapeno.presentation.tables import Table
 
@@ -60,6 +62,7 @@ class CompareOptions:
             help="Replace a fact, of one system or of all; repeatable.",
         ),
     ] = None
+    bands: Bands = True
 
 
 @grouped
@@ -86,6 +89,7 @@ def compare_command(
     from jalapeno.presentation.compare_json import comparison_json
     from jalapeno.presentation.compare_tables import comparison_tables
     from jalapeno.presentation.progress import stages
+    from jalapeno.presentation.tables import to_markdown
 
     speeds, kept = speeds_of(asked.at), limits.limits()
     subjects = subjects_of(systems, asked, work)
@@ -97,9 +101,12 @@ def compare_command(
     with atomic_folder(out, OURS) as folder:
         with stages() as progress:
             found = compare(asked_of, speeds, kept, progress)
+        moved = {one.name: moved_for(one.subject, asked.bands) for one in found.sides}
         data, tables = comparison_json(found), comparison_tables(found)
+        _add_bands(found, moved, data, tables)
         folder.write(DATA, to_json(data))
-        _write(folder, found, speeds, tables)
+        _write(folder, found, speeds, moved)
+        folder.write(PAGE, "\n".join(to_markdown(table, level=2) for table in tables))
     if as_json:
         show_json(data)
     else:
@@ -153,16 +160,34 @@ def settings_by_system(
     return {name: assignments(own) for name, own in found.items()}
 
 
-def _write(
-    folder: Folder, found: Comparison, speeds: Sequence[float], tables: Sequence[Table]
+def _add_bands(
+    found: Comparison,
+    moved: Mapping[str, Moved | None],
+    data: dict[str, Any],
+    tables: list[Table],
 ) -> None:
-    """Tables, picture, and the scenario of every run that is quoted."""
+    """Put the bands of those sides that have one into *data* and *tables*."""
+    from jalapeno.analysis.objectives import Per
+
+    for one, told in zip(found.sides, data["systems"], strict=True):
+        own = moved[one.name]
+        if own is None or one.frontier is None:
+            continue
+        told["band"] = {per.value: band_json(own.band(one.frontier, per)) for per in Per}
+        tables.append(band_table(one.frontier, Per.TDP, own))
+
+
+def _write(
+    folder: Folder,
+    found: Comparison,
+    speeds: Sequence[float],
+    moved: Mapping[str, Moved | None],
+) -> None:
+    """Picture, and the scenario of every run that is quoted."""
     from jalapeno.analysis.objectives import Per
     from jalapeno.presentation.compare_chart import TITLE, compare_chart
     from jalapeno.presentation.pictures import html, png, svg
-    from jalapeno.presentation.tables import to_markdown
 
-    folder.write(PAGE, "\n".join(to_markdown(table, level=2) for table in tables))
     for place, one in enumerate(found.sides):
         quoted = [*one.lowest.values()]
         if one.frontier is not None:
@@ -170,7 +195,7 @@ def _write(
         answers = [cells[place] for q in found.questions for cells in q.cells.values()]
         quoted += [cell.point for cell in answers if cell.point is not None]
         write_scenarios(folder, quoted, f"{SCENARIOS}/{one.name.replace('/', '-')}/")
-    chart = compare_chart(found, speeds)
+    chart = compare_chart(found, speeds, moved)
     contents: list[str | bytes] = [html(chart, TITLE), svg(chart), png(chart)]
     for name, content in zip(PICTURES, contents, strict=True):
         folder.write(name, content)

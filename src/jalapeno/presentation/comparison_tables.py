@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from jalapeno.analysis.reproduction import (
     OBJECTIVES,
+    Band,
     Comparison,
     LeftOut,
     Number,
     Reproduction,
 )
-from jalapeno.presentation.digits import as_published, deviation, number, times
+from jalapeno.presentation.digits import UNDEFINED, as_published, deviation, number, times
 from jalapeno.presentation.names import (
     OBJECTIVES as WORDS,
 )
@@ -208,6 +209,36 @@ def left_out_table(left_out: Iterable[LeftOut]) -> Table:
         "the simulation. They are least squares of logarithms from the catalogue's constants, "
         "which were chosen to keep the largest error small instead. *No first-token delay* fits "
         "all numbers with that constant at zero.",
+    )
+
+
+def bands_table(bands: Iterable[Band]) -> Table:
+    """The interval of each of Jalapeño's numbers."""
+    rows = tuple(
+        (
+            one.model,
+            SHORT[one.objective],
+            unit_of(one.objective),
+            as_published(one.published),
+            number(one.twin),
+            number(one.median),
+            f"{number(one.lower)} – {number(one.upper)}",
+            f"{number(one.low)} – {number(one.high)}",
+            UNDEFINED if one.left_out is None else " – ".join(map(number, one.left_out)),
+        )
+        for one in bands
+    )
+    return Table(
+        title="intervals of Jalapeño's numbers",
+        headers=(
+            *("model", "number", "unit", "published", "twin", "median", "50 %", "90 %"),
+            "90 %, by all other numbers",
+        ),
+        align="lllrrrrrr",
+        rows=rows,
+        note="Over the draws of Jalapeño's constants that ship with the twin (jalapeno posterior), "
+        "the plan held and the twin's own error included. *By all other numbers*: as predicted "
+        "without this one when the draws were made, over several plans.",
     )
 
 

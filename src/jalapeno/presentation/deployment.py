@@ -135,6 +135,7 @@ def _pool(
         replicas=replicas,
         site=site,
         preemption=chosen(Preemption, str(values.get("preemption", asked)), "--preemption"),
+        prefix_caching=options.prefix_caching and role is not Role.PREFILL,
     )
 
 

@@ -83,6 +83,14 @@ class DeploymentOptions:
             help="none, recompute or swap, in every pool but prefill that says no other.",
         ),
     ] = "none"
+    prefix_caching: Annotated[
+        bool,
+        _plan(
+            "--prefix-caching",
+            metavar=None,
+            help="Whoever was preempted finds of its blocks what others did not take.",
+        ),
+    ] = False
     settings: Settings = None
 
 

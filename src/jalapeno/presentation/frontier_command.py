@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,7 @@ from jalapeno.presentation.arguments import (
 from jalapeno.presentation.console import remark, show, show_json, to_json
 from jalapeno.presentation.files import Folder, atomic_folder
 from jalapeno.presentation.option_groups import grouped
+from jalapeno.presentation.posterior.bands import Bands, band_json, band_table, moved_for
 from jalapeno.presentation.question_options import (
     LimitOptions,
     Precisely,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from jalapeno.analysis.frontier import Frontier
     from jalapeno.analysis.frontier_points import Point
     from jalapeno.analysis.objectives import Per
+    from jalapeno.analysis.posterior.bands import Moved
     from jalapeno.analysis.subject import Subject
     from jalapeno.presentation.tables import Table
 
@@ -61,6 +63,7 @@ class FrontierOptions:
     ] = "chip"
     at: Speeds = None
     settings: Settings = None
+    bands: Bands = True
 
 
 @grouped
@@ -84,6 +87,7 @@ def frontier_command(
     from jalapeno.analysis.frontier_split import split_options
     from jalapeno.presentation.frontier_json import frontier_json
     from jalapeno.presentation.progress import stages
+    from jalapeno.presentation.tables import to_markdown
 
     per, speeds, kept = per_named(asked.per), speeds_of(asked.at), limits.limits()
     subject = subject_of(model, system, asked, work)
@@ -92,9 +96,15 @@ def frontier_command(
         with stages() as progress:
             more = split_options(subject, searched) if space.split else ()
             found = frontier(prospect(subject, searched, more), kept, progress)
+        moved = moved_for(found.bench.subject, asked.bands)
         data = frontier_json(found, per, speeds)
         tables = _tables(found, per, speeds)
-        _write(folder, found, per, speeds, tables, data)
+        if moved is not None:
+            data["band"] = band_json(moved.band(found, per))
+            tables.append(band_table(found, per, moved))
+        folder.write(PAGE, "\n".join(to_markdown(table, level=2) for table in tables))
+        folder.write(DATA, to_json(data))
+        _write(folder, found, per, speeds, moved)
     if as_json:
         show_json(data)
     else:
@@ -130,23 +140,15 @@ def _tables(found: Frontier, per: Per, speeds: Sequence[float]) -> list[Table]:
 
 
 def _write(
-    folder: Folder,
-    found: Frontier,
-    per: Per,
-    speeds: Sequence[float],
-    tables: Sequence[Table],
-    data: dict[str, Any],
+    folder: Folder, found: Frontier, per: Per, speeds: Sequence[float], moved: Moved | None
 ) -> None:
-    """Tables, data, picture, and the scenario of every point of the front."""
+    """Picture, and the scenario of every point of the front."""
     from jalapeno.presentation.frontier_tables import title
     from jalapeno.presentation.pareto_chart import pareto_chart
     from jalapeno.presentation.pictures import html, png, svg
-    from jalapeno.presentation.tables import to_markdown
 
-    folder.write(PAGE, "\n".join(to_markdown(table, level=2) for table in tables))
-    folder.write(DATA, to_json(data))
     write_scenarios(folder, found.front(per), f"{SCENARIOS}/")
-    chart = pareto_chart(found, per, speeds)
+    chart = pareto_chart(found, per, speeds, moved)
     contents: list[str | bytes] = [html(chart, title(found)), svg(chart), png(chart)]
     for name, content in zip(PICTURES, contents, strict=True):
         folder.write(name, content)

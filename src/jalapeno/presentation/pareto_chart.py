@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,11 @@ import altair as alt
 
 from jalapeno.analysis.frontier import Frontier
 from jalapeno.analysis.objectives import UNITS, Per
+from jalapeno.analysis.posterior.bands import Moved
 from jalapeno.presentation.frontier import BLACK, GREY, X_TITLE
 from jalapeno.presentation.frontier_tables import title, workload
 from jalapeno.presentation.pictures import inline
+from jalapeno.presentation.posterior.bands import band_rows
 from jalapeno.presentation.series import COLOURS, SHAPES
 
 WIDTH, HEIGHT = 560, 400
@@ -24,7 +26,15 @@ BETWEEN = 24
 WHITE = "#ffffff"
 LINES: tuple[list[float], ...] = ([1, 0], [7, 3], [2, 3], [8, 3, 2, 3])
 """Dashes of systems, in the order in which they come."""
+BAND = (
+    "Grey band: 90 % of what Jalapeño's published numbers leave open; dashed: its median.",
+    "The band is over the plans that were simulated at the catalogue's constants.",
+)
+"""What a band is, in two lines."""
 SOURCES = "Simulated: jalapeno. Workload and curve: as InferenceX by SemiAnalysis."
+
+ENDS = ("low", "high")
+"""Of a band."""
 
 Rows = list[dict[str, Any]]
 
@@ -35,24 +45,34 @@ class Drawn:
 
     name: str
     frontier: Frontier
+    moved: Moved | None = None
+    """What draws of the posterior make of it, for a band; None: no band."""
 
 
-def pareto_chart(found: Frontier, per: Per, speeds: Sequence[float] = ()) -> alt.HConcatChart:
-    """All simulated points of *found*, the front's curve, and rules at *speeds*."""
-    drawn = [Drawn(f"front of {found.bench.subject.system.name}", found)]
+def pareto_chart(
+    found: Frontier, per: Per, speeds: Sequence[float] = (), moved: Moved | None = None
+) -> alt.HConcatChart:
+    """All simulated points of *found*, the front's curve, its band, and rules at *speeds*."""
+    drawn = [Drawn(f"front of {found.bench.subject.system.name}", found, moved)]
     chart: alt.HConcatChart = (
         alt.hconcat(panel(drawn, per, speeds, size=(WIDTH, HEIGHT), named=True))
-        .properties(title=heading(f"{title(found)}: {UNITS[per]} against speed a user", found))
+        .properties(
+            title=heading(
+                f"{title(found)}: {UNITS[per]} against speed a user", found, moved is not None
+            )
+        )
         .configure_view(stroke="#bbbbbb")
         .configure_legend(labelLimit=0)
     )
     return chart
 
 
-def heading(text: str, found: Frontier) -> alt.TitleParams:
+def heading(text: str, found: Frontier, banded: bool = False) -> alt.TitleParams:
     """Title, and below it what was done and who says so."""
     said = f"{workload(found.bench.subject)}; closed loop; mixed tokens are prompt and answer."
     lines = [said, "Filled: on the front. Hollow: simulated, but beaten.", SOURCES]
+    if banded:
+        lines[2:2] = BAND
     return alt.TitleParams(text, subtitle=lines, anchor="start", fontSize=15, subtitleColor=GREY)
 
 
@@ -67,7 +87,9 @@ def panel(
 ) -> alt.LayerChart:
     """One panel: curves, points and rules.  *named*: points of the front tell their plan."""
     points, curves = point_rows(drawn, per), curve_rows(drawn, per)
+    bands = [row for one in drawn for row in _band_rows(one, per)]
     rates = [row["rate"] for row in points if row["rate"] > 0.0]
+    rates += [row[end] for row in bands for end in ("low", "high")]
     x = alt.X(
         "speed:Q",
         title=X_TITLE,
@@ -75,13 +97,22 @@ def panel(
         axis=alt.Axis(format=",.0f", tickCount=6),
     )
     shown = [speed for speed in speeds if speed <= 1.1 * max(row["speed"] for row in points)]
-    y = alt.Y(
-        "rate:Q",
-        title=y_title or f"mixed throughput, {UNITS[per]}",
-        scale=alt.Scale(type="log", domain=[0.7 * min(rates), 1.5 * max(rates)], nice=False),
-        axis=alt.Axis(format=",.6~g", tickCount=5),
-    )
-    layers = [*_rules(shown, x), _lines(curves, drawn, x, y), _marks(points, drawn, x, y)]
+
+    def of(field: str) -> alt.Y:
+        return alt.Y(
+            f"{field}:Q",
+            title=y_title or f"mixed throughput, {UNITS[per]}",
+            scale=alt.Scale(type="log", domain=[0.7 * min(rates), 1.5 * max(rates)], nice=False),
+            axis=alt.Axis(format=",.6~g", tickCount=5),
+        )
+
+    y = of("rate")
+    layers = [
+        *_bands(bands, x, of),
+        *_rules(shown, x),
+        _lines(curves, drawn, x, y),
+        _marks(points, drawn, x, y),
+    ]
     if named:
         layers += _names(apart([row for row in points if row["front"]]), x, y)
     return alt.LayerChart(layer=layers, width=size[0], height=size[1])
@@ -132,6 +163,21 @@ def curve_rows(drawn: Sequence[Drawn], per: Per) -> Rows:
             rows += [{"series": one.name, "speed": x, "rate": line(x)} for x in steps]
         rows.append({"series": one.name, "speed": line.xs[-1], "rate": line.ys[-1]})
     return rows
+
+
+def _band_rows(one: Drawn, per: Per) -> Rows:
+    return [] if one.moved is None else band_rows(one.name, one.moved.band(one.frontier, per))
+
+
+def _bands(rows: Rows, x: alt.X, y: Callable[[str], alt.Y]) -> list[alt.Chart]:
+    """Grey areas with thin edges, below all else; none where there are no *rows*."""
+    if not rows:
+        return []
+    base = alt.Chart(inline(rows)).encode(x=x, detail="series:N")
+    edges = [base.mark_line(color=GREY, strokeWidth=0.8).encode(y=y(end)) for end in ENDS]
+    middle = base.mark_line(color=GREY, strokeWidth=1.0, strokeDash=[4, 4]).encode(y=y("median"))
+    area = base.mark_area(color=GREY, opacity=0.22).encode(y=y("low"), y2="high:Q")
+    return [area, *edges, middle]
 
 
 def _scale(drawn: Sequence[Drawn], looks: Sequence[Any]) -> alt.Scale:

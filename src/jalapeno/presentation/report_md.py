@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 
-from jalapeno.analysis.references import ISL, OSL, RATIO
+from jalapeno.analysis.references import ACCEPTANCE, ISL, OSL, RATIO
 from jalapeno.analysis.reproduction import Outcome, Reproduction
 from jalapeno.presentation.comparison_tables import (
+    bands_table,
     comparison_table,
     constants_table,
     denominators_table,
@@ -23,7 +24,6 @@ from jalapeno.presentation.overrides import overrides_of
 from jalapeno.presentation.row_tables import (
     errors_table,
     layouts_table,
-    mtp_table,
     rows_table,
 )
 from jalapeno.presentation.tables import Table, to_markdown
@@ -48,6 +48,14 @@ the tokens after it. Mixed throughput counts prompt and output tokens, over the 
 packages unless a table says otherwise. A residual is twin over published, less one. An advantage \
 is Jalapeño's throughput over the reference's, or the reference's time over Jalapeño's."""
 """What the words of the tables mean."""
+
+
+MTP_WORDS = f"""\
+No constant was fitted to these rows. How many drafted tokens were accepted in them is not \
+published; the twin takes what NVIDIA measured of the same model and draft layer on another \
+workload (`{ACCEPTANCE}` of `jalapeno show deepseek-r1 --shelf models`), so an error is of that, \
+too.
+"""
 
 
 def report_page(reproduction: Reproduction, runs: Sequence[Outcome]) -> str:
@@ -87,7 +95,8 @@ jalapeno {version("jalapeno-twin")} played out {counted(len(runs), "run")} with 
 {counted(requests, "request")}: {counted(len(reproduction.rows), "measured row")}, \
 {counted(len(reproduction.layouts), "layout")} that nobody measured in public, the plans behind \
 {counted(len(reproduction.comparisons), "published comparison")}, and a frontier for each model. \
-{counted(len(reproduction.mtp_rows), "row")} with multi-token prediction are shown as measured.
+{counted(len(reproduction.mtp_rows), "row")} with multi-token prediction are beside what was \
+measured, too; nothing is fitted to them.
 
 {WORDS}
 
@@ -100,6 +109,8 @@ def _comparison(reproduction: Reproduction) -> Iterable[str]:
     for comparison in reproduction.comparisons:
         yield to_markdown(comparison_table(comparison))
         yield to_markdown(plans_table(comparison), level=4)
+    if reproduction.bands:
+        yield to_markdown(bands_table(reproduction.bands))
 
 
 def _rows(reproduction: Reproduction) -> Iterable[str]:
@@ -107,8 +118,11 @@ def _rows(reproduction: Reproduction) -> Iterable[str]:
     yield from _table(rows_table(reproduction.rows))
     if reproduction.rows:
         yield to_markdown(errors_table(reproduction.rows))
-    yield "## Measured with multi-token prediction, not simulated\n"
-    yield from _table(mtp_table(reproduction.mtp_rows))
+    yield "## Measured with multi-token prediction\n"
+    yield MTP_WORDS
+    yield from _table(rows_table(reproduction.mtp_rows))
+    if reproduction.mtp_rows:
+        yield to_markdown(errors_table(reproduction.mtp_rows))
 
 
 def _layouts(reproduction: Reproduction) -> Iterable[str]:

@@ -233,7 +233,15 @@ def use_table(report: Report) -> Table:
         )
         for name, used in (every if len(report.pools) > 1 else every[:1])
     )
+    told = report.utilisation.measured
+    note = ""
+    if report.tables_kind is not None:
+        note = (
+            f"Tables ({kind_word(report.tables_kind)}) say {percent(told)} % of the time in "
+            "which a step ran; the rest is modelled."
+        )
     return Table(
+        note=note,
         title="use of the chips",
         headers=(
             "chips",

@@ -28,10 +28,12 @@ def reproduce_command(out: OutFolder = Path("out/reproduce"), as_json: Json = Fa
     # The simulator and the plots take seconds to import, which list and show should not wait for.
     from jalapeno.analysis.reproduce import reproduce
     from jalapeno.metrics import require
-    from jalapeno.presentation.comparison_tables import summary_tables
+    from jalapeno.presentation.comparison_tables import bands_table, summary_tables
+    from jalapeno.presentation.posterior.bands import usable_draws
     from jalapeno.presentation.progress import stages
     from jalapeno.presentation.reproduction_json import reproduction_json
 
+    usable_draws()  # says so where they are old
     with atomic_folder(out, OURS) as folder:
         runs: dict[str, Outcome] = {}
         with stages() as progress:
@@ -44,7 +46,8 @@ def reproduce_command(out: OutFolder = Path("out/reproduce"), as_json: Json = Fa
     if as_json:
         show_json(data)
     else:
-        show(summary_tables(reproduction.comparisons, results().width))
+        tables = summary_tables(reproduction.comparisons, results().width)
+        show((*tables, bands_table(reproduction.bands)) if reproduction.bands else tables)
     _say_where(out)
     for run in found:
         require(run.report.checks)

@@ -26,12 +26,13 @@ def reproduction_json(reproduction: Reproduction, runs: Iterable[Run]) -> dict[s
         "comparisons": [_comparison(comparison) for comparison in reproduction.comparisons],
         "rows": [_row(result) for result in reproduction.rows],
         "layouts": [_row(result) for result in reproduction.layouts],
-        "mtp_rows": [asdict(row) for row in reproduction.mtp_rows],
+        "mtp_rows": [_row(result) for result in reproduction.mtp_rows],
         "curves": [asdict(curve) for curve in reproduction.curves],
         "left_out": [
             {**asdict(one), "unit": unit_of(one.objective)} for one in reproduction.left_out
         ],
         "constants": dict(reproduction.constants),
+        "bands": [{**asdict(one), "unit": unit_of(one.objective)} for one in reproduction.bands],
         "runs": {run.name: run_json(run.scenario, run.report) for run in runs},
     }
 

@@ -135,24 +135,3 @@ def layouts_table(results: Iterable[RowResult]) -> Table:
         align="llrrrrrr",
         rows=rows,
     )
-
-
-def mtp_table(rows: Iterable[Row]) -> Table:
-    """Rows measured with multi-token prediction."""
-    found = tuple(
-        (
-            row.name,
-            f"{row.concurrency:,}",
-            *(
-                number(row.measured[name], 4) if name in row.measured else UNDEFINED
-                for name in ("tput_per_gpu", "mean_tpot_ms", "mean_ttft_ms")
-            ),
-        )
-        for row in rows
-    )
-    return Table(
-        title="",
-        headers=("row", "requests in flight", "tokens/s/GPU", "mean TPOT, ms", "mean TTFT, ms"),
-        align="lrrrr",
-        rows=found,
-    )

@@ -25,7 +25,7 @@ def speculation(options: DeploymentOptions, model: Model) -> dict[str, Any]:
     if options.accept is None:
         raise UsageError(
             f"--draft {options.draft} without --accept: what is accepted depends on the workload, "
-            f"and has no default; measured lengths for {model.name} {said_acceptance(model)}"
+            f"and has no default; of {model.name}, in the catalogue there {said_acceptance(model)}"
         )
     length = _length(options.accept, options.draft, model)
     return {"draft_tokens": options.draft, "acceptance_length": length}
@@ -43,6 +43,6 @@ def _length(text: str, drafted: int, model: Model) -> float:
     if len(numbers) == 1:
         return numbers[0]
     raise UsageError(
-        f"--accept {text}: with --draft {drafted}, write {drafted} rates from 0 to 1, or one number "
-        f"of tokens a step from 1 to {drafted + 1}"
+        f"--accept {text}: with --draft {drafted}, write {drafted} rates from 0 to 1, or one "
+        f"number of tokens a step from 1 to {drafted + 1}"
     )

@@ -107,6 +107,7 @@ def has_room(seats: Seats, rank: int, blocks: int) -> bool:
 def take_blocks(seats: Seats, rank: int, blocks: int) -> None:
     """*blocks* of *rank* are taken; a segment in progress may have to end earlier."""
     seats.ranks[rank, c.R_FREE] -= blocks
+    seats.ranks[rank, c.R_TAKEN] += blocks
     worker = seats.ranks[rank, c.R_WORKER]
     if preempts(seats, seats.workers[worker, c.W_POOL]) and steps_begun(seats, worker) > 0:
         shorten(seats, worker, steps_left(seats, rank))

@@ -43,6 +43,9 @@ REQUEST = (
     "decode_rank",  # where the answer was, if that is elsewhere
     "status",
     "next",  # next request of the list it is in
+    "cached",  # tokens of the prompt that are in the cache when it comes
+    "kept",  # tokens of it that were there when it was last seated
+    "mark",  # blocks that are taken before its last one is: see :mod:`.kept`
     *REQUEST_TIMES,
     *REQUEST_LABELS,
     *REQUEST_LOSSES,
@@ -63,6 +66,9 @@ REQUEST = (
     DECODE_RANK,
     STATUS,
     NEXT,
+    CACHED,
+    KEPT,
+    MARK,
     ARRIVAL,
     READY,
     ADMITTED,
@@ -83,7 +89,7 @@ REQUEST = (
     PREEMPTED_FIRST,
     RECOMPUTE,
     PREFILL_PARTS,
-) = range(33)
+) = range(36)
 DECODE_PARTS = PREFILL_PARTS + len(PARTS)
 
 STATUSES = (
@@ -130,6 +136,7 @@ RANK_TABLE = (
     "heap",  # length of the finish heap
     "late",  # decoding sequences that have had no token since they gave way
     "host_room",  # of the host's memory, in ps that copying fills it
+    "taken",  # blocks taken so far whose content was lost with it
     "kv_out",  # until when the port is busy; likewise the next three
     "kv_in",
     "host_out",
@@ -154,6 +161,7 @@ RANK_TABLE = (
     R_HEAP,
     R_LATE,
     R_HOST_ROOM,
+    R_TAKEN,
     R_KV_OUT,
     R_KV_IN,
     R_HOST_OUT,
@@ -222,6 +230,7 @@ POOL_TABLE = (
     "preemption",
     "swap_sequence",  # ps that its fixed part takes to or from the host
     "swap_token",  # and a token, femtoseconds
+    "keeps",  # 1 where blocks that were given up keep their content until others take them
     "queries",  # tokens that a decoding sequence brings to a step
     "yielded",  # mean answer tokens that a step gives it, in units of 1 / GRAIN
 )
@@ -240,6 +249,7 @@ POOL_TABLE = (
     P_PREEMPTION,
     P_SWAP_SEQUENCE,
     P_SWAP_TOKEN,
+    P_KEEPS,
     P_QUERIES,
     P_YIELDED,
 ) = range(len(POOL_TABLE))
@@ -290,8 +300,10 @@ S_GROWTHS = S_PARTS + len(PARTS)
 SEGMENT_FLOATS = (
     *(f"{name}_busy_first" for name in RESOURCES),
     "joules_first",
+    "measured_first",  # seconds of the step that a table of measurements says
     *(f"{name}_busy_growth" for name in RESOURCES),
     "joules_growth",
+    "measured_growth",
 )
 
 PAUSE_TABLE = ("request", "gap", "instead")

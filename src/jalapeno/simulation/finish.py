@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jalapeno.cost import PARTS
 from jalapeno.jit import compiled
-from jalapeno.mapping.pricing import BUSY, N_OUTPUTS
+from jalapeno.mapping.outputs import BUSY, N_OUTPUTS
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.blocks import blocks_in_use, growth, preempts
 from jalapeno.simulation.clock import elapsed
@@ -29,7 +29,9 @@ def end_step(state: State, worker: int) -> None:
     steps, prefill = workers[worker, c.W_STEPS], workers[worker, c.W_PREFILL]
     if preempts(seats, pool):
         for rank in ranks:
-            seats.ranks[rank, c.R_FREE] -= growth(seats, rank, steps)
+            grown = growth(seats, rank, steps)
+            seats.ranks[rank, c.R_FREE] -= grown
+            seats.ranks[rank, c.R_TAKEN] += grown
     keep_books(seats, worker, state.parts[worker])
     written = seats.clock[c.C_SEGMENTS]
     write_segment(state, worker, blocks_in_use(seats, worker))

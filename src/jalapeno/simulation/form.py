@@ -5,8 +5,9 @@ from __future__ import annotations
 from jalapeno.cost import PARTS
 from jalapeno.jit import compiled
 from jalapeno.mapping import batch
+from jalapeno.mapping.outputs import N_OUTPUTS
 from jalapeno.mapping.plan import GRAIN
-from jalapeno.mapping.pricing import N_OUTPUTS, price_rows
+from jalapeno.mapping.pricing import price_rows
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.blocks import pool_of
 from jalapeno.simulation.clock import beyond, elapsed, round_picoseconds

@@ -60,6 +60,10 @@ class Lengths:
         prompt = (max(1, int(bare * self.ratio)) + bare) / 2.0 + self.template_tokens
         return prompt, (max(1, int(self.osl * self.ratio)) + self.osl) / 2.0
 
+    def cached(self, count: int) -> Integers:
+        """Tokens of each prompt that are in the cache when it comes: none."""
+        return np.zeros(count, dtype=np.int64)
+
     def draw(self, count: int) -> tuple[Integers, Integers]:
         """(prompt tokens, answer tokens) of *count* requests, template included."""
         generator = np.random.RandomState(self.seed)
@@ -120,6 +124,10 @@ class LogNormal:
         prompts, outputs = self.laws
         return prompts.rounded()[0], outputs.rounded()[0]
 
+    def cached(self, count: int) -> Integers:
+        """Tokens of each prompt that are in the cache when it comes: none."""
+        return np.zeros(count, dtype=np.int64)
+
     def draw(self, count: int) -> tuple[Integers, Integers]:
         """(prompt tokens, answer tokens) of *count* requests."""
         prompts, outputs = self.laws
@@ -156,13 +164,19 @@ class TraceLengths:
         """Mean (prompt, answer) tokens of the whole trace."""
         return float(self.trace.prompts.mean()), float(self.trace.outputs.mean())
 
+    def cached(self, count: int) -> Integers:
+        """Tokens of each prompt that are in the cache when it comes, as the trace has them."""
+        return self.trace.cached[self._rows(count)]
+
     def draw(self, count: int) -> tuple[Integers, Integers]:
         """(prompt tokens, answer tokens) of *count* requests."""
-        if self.seed is None:
-            rows = np.arange(count) % len(self.trace)
-        else:
-            rows = stream(self.seed, ROWS).integers(len(self.trace), size=count)
+        rows = self._rows(count)
         return self.trace.prompts[rows], self.trace.outputs[rows]
+
+    def _rows(self, count: int) -> Integers:
+        if self.seed is None:
+            return np.arange(count) % len(self.trace)
+        return stream(self.seed, ROWS).integers(len(self.trace), size=count)
 
 
 AnyLengths = Lengths | LogNormal | TraceLengths

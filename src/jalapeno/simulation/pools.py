@@ -55,6 +55,9 @@ class Pool:
     site: str = MAIN
     """Name of the scenario's site whose system and engine the workers are of."""
     preemption: Preemption = Preemption.NONE
+    prefix_caching: bool = False
+    """Whether blocks that were given up keep what is in them until others take them, longest free
+    first: who comes back prefills only what was taken."""
 
     def __post_init__(self) -> None:
         if self.replicas < 1:
@@ -65,6 +68,12 @@ class Pool:
             raise BadPlan(
                 f"a prefill pool with preemption {self.preemption.value!r}: prompts do not grow, "
                 "so nothing in it ever gives way: let it be 'none', and preempt in the decode pool"
+            )
+
+        if self.prefix_caching and self.preemption is not Preemption.RECOMPUTE:
+            raise BadPlan(
+                f"a pool with prefix caching and preemption {self.preemption.value!r}: it helps "
+                "whoever prefills again: let preemption be 'recompute'"
             )
 
     @property

@@ -11,6 +11,7 @@ from jalapeno.jit import compiled
 from jalapeno.simulation import columns as c
 from jalapeno.simulation.blocks import blocks_for, growth, has_room, pool_of, take_blocks
 from jalapeno.simulation.decode import decode_on, leave_unfinished
+from jalapeno.simulation.kept import find_kept
 from jalapeno.simulation.ledger import CLOSE, OPEN, charge_again, charge_prompt, charge_wait
 from jalapeno.simulation.lists import insert, take_first, take_out
 from jalapeno.simulation.pauses import note_pause
@@ -65,6 +66,7 @@ def preempt(seats: Seats, rank: int, request: int) -> None:
         requests[request, c.STATUS] = c.UNMOVED if status == c.MOVING else c.SWAPPED_OUT
     requests[request, c.PREEMPTIONS] += 1
     held = requests[request, c.PROMPT] + requests[request, c.MADE] + more
+    requests[request, c.MARK] = ranks[rank, c.R_TAKEN] + ranks[rank, c.R_FREE]
     ranks[rank, c.R_RUNNING] -= 1
     ranks[rank, c.R_FREE] += blocks_for(seats, pool, held)
     insert(requests, ranks, rank, c.R_RETURNING_HEAD, request)
@@ -81,7 +83,7 @@ def drop_prompt(seats: Seats, rank: int, request: int) -> None:
         charge_again(seats, worker, request, CLOSE)
     charge_wait(seats, request, OPEN)
     whole = requests[request, c.PROMPT] + requests[request, c.MADE]
-    requests[request, c.RECOMPUTED] += whole - requests[request, c.LEFT]
+    requests[request, c.RECOMPUTED] += whole - requests[request, c.LEFT] - requests[request, c.KEPT]
 
 
 @compiled
@@ -102,6 +104,12 @@ def take_back(seats: Seats, rank: int) -> None:
             take_blocks(seats, rank, blocks_for(seats, pool, tokens))
             swap_in(seats, rank, request)
             continue
+        before, requests[request, c.KEPT] = requests[request, c.KEPT], 0
+        if status == c.LOST and seats.pools[pool, c.P_KEEPS] == 1:
+            requests[request, c.KEPT] = find_kept(seats, rank, request)
+        if status == c.LOST and requests[request, c.FIRST] == c.NOBODY:
+            # its prompt now begins elsewhere than it did
+            requests[request, c.RECOMPUTED] += before - requests[request, c.KEPT]
         take_blocks(seats, rank, blocks)
         if status == c.UNMOVED:
             requests[request, c.ASSIGNED] = seats.clock[c.C_NOW]
@@ -116,7 +124,8 @@ def resume_prompt(seats: Seats, rank: int, request: int) -> None:
     """*request*, back on *rank*, begins to prefill what it had."""
     requests, worker = seats.requests, seats.ranks[rank, c.R_WORKER]
     charge_wait(seats, request, CLOSE)
-    requests[request, c.LEFT] = requests[request, c.PROMPT] + requests[request, c.MADE]
+    whole = requests[request, c.PROMPT] + requests[request, c.MADE]
+    requests[request, c.LEFT] = whole - requests[request, c.KEPT]
     if requests[request, c.FIRST] == c.NOBODY:
         charge_prompt(seats, worker, request, OPEN)
     else:
@@ -128,7 +137,8 @@ def resume_answer(seats: Seats, rank: int, request: int) -> None:
     """All that *request* had is prefilled again, which gives its next token: it goes on."""
     requests = seats.requests
     charge_again(seats, seats.ranks[rank, c.R_WORKER], request, CLOSE)
-    requests[request, c.RECOMPUTED] += requests[request, c.PROMPT] + requests[request, c.MADE]
+    whole = requests[request, c.PROMPT] + requests[request, c.MADE]
+    requests[request, c.RECOMPUTED] += whole - requests[request, c.KEPT]
     requests[request, c.RESUMED] += 1
     note_pause(seats, request, seats.clock[c.C_NOW] - requests[request, c.PAUSED], 0)
     requests[request, c.MADE] += 1

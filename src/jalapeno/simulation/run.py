@@ -24,7 +24,7 @@ BLOCK = 2048
 
 Table = TypeVar("Table", Integers, Floats)
 
-HIDDEN = ("left", "chunk", "made", "paused", "next", "status")
+HIDDEN = ("left", "chunk", "made", "paused", "next", "kept", "mark", "status")
 """Columns of the request table that are of no interest outside the loop, or shown as words."""
 
 

@@ -199,8 +199,16 @@ def to_json(scenario: Scenario, of_trace: Callable[[Trace], Any] = trace_json) -
         "format": FORMAT,
         **{root: scenario.trees[root] for root in ROOTS},
         OTHERS: scenario.trees.get(OTHERS, {}),
-        "pools": [asdict(pool) for pool in scenario.pools],
+        "pools": [_pool_json(pool) for pool in scenario.pools],
         "router": scenario.router,
         "traffic": traffic_json(scenario.traffic, of_trace),
         "seed": scenario.seed,
     }
+
+
+def _pool_json(pool: Pool) -> dict[str, Any]:
+    """A pool as plain data; what it does not ask for is left out where files once lacked it."""
+    data = asdict(pool)
+    if not pool.prefix_caching:
+        del data["prefix_caching"]
+    return data

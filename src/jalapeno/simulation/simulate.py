@@ -70,7 +70,7 @@ def _requests(scenario: Scenario, prices: Prices) -> Integers:
             f"the answers have {answers:,} tokens together, and a run at most {MOST_ANSWERS:,}: "
             "send fewer or shorter ones"
         )
-    return request_table(prompts, outputs, outputs)
+    return request_table(prompts, outputs, outputs, traffic.lengths.cached(traffic.requests))
 
 
 def _send(scenario: Scenario, requests: Integers, clock: Integers) -> None:

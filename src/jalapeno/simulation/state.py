@@ -98,11 +98,14 @@ def empty_ledger(workers: int) -> Integers:
     return np.zeros((workers, len(PARTS) + 2), dtype=np.int64)
 
 
-def request_table(prompts: Integers, outputs: Integers, limits: Integers) -> Integers:
-    """Requests that nobody has sent yet."""
+def request_table(
+    prompts: Integers, outputs: Integers, limits: Integers, cached: Integers
+) -> Integers:
+    """Requests that nobody has sent yet; so many tokens of their prompts are *cached*."""
     table = np.zeros((len(prompts), len(c.REQUEST)), dtype=np.int64)
     table[:, c.PROMPT], table[:, c.OUTPUT], table[:, c.LIMIT] = prompts, outputs, limits
-    table[:, c.LEFT] = prompts
+    table[:, c.CACHED] = table[:, c.KEPT] = cached
+    table[:, c.LEFT] = prompts - cached
     for column in (c.PAUSED, c.RANK, c.DECODE_RANK, c.NEXT):
         table[:, column] = c.NOBODY
     for column in range(c.ARRIVAL, c.END + 1):

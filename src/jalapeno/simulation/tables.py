@@ -85,6 +85,7 @@ def pool_row(pool: Pool, price: StepPrice, site: Site, longest: int) -> list[int
         per_token(each, longest, "a swap")
     row[c.P_SWAP_SEQUENCE] = round(min(fixed * c.PICOSECONDS, c.LAST))
     row[c.P_SWAP_TOKEN] = round(min(each * FEMTO, c.LAST))
+    row[c.P_KEEPS] = int(pool.prefix_caching)
     return row
 
 

@@ -38,9 +38,12 @@ class Trace:
     """Tokens."""
     outputs: Integers = field(compare=False, repr=False)
     """Tokens."""
+    cached: Integers = field(compare=False, repr=False)
+    """Tokens of each prompt that are in the cache when it comes; none where the file has no such
+    column."""
 
     def __post_init__(self) -> None:
-        for column in (self.times, self.prompts, self.outputs):
+        for column in (self.times, self.prompts, self.outputs, self.cached):
             column.setflags(write=False)
 
     def __len__(self) -> int:
@@ -85,6 +88,11 @@ def find_trace(name: str) -> Trace:
     return read_trace(name)
 
 
+def trace_in(text: bytes, name: str) -> Trace:
+    """The trace in *text*, CSV or JSONL, that no file holds: a scenario file cannot keep it."""
+    return _trace(text, name, None, name)
+
+
 def _trace(data: bytes, name: str, path: Path | None, where: str) -> Trace:
     text = _unpacked(data, where)
     columns: Columns = trace_columns(text, where)
@@ -95,6 +103,7 @@ def _trace(data: bytes, name: str, path: Path | None, where: str) -> Trace:
         times=columns.times,
         prompts=columns.prompts,
         outputs=columns.outputs,
+        cached=columns.cached,
     )
 
 

@@ -8,7 +8,8 @@ Names of columns are compared without case, spaces and underscores:
 * any other: a time of :data:`TIMES` in seconds (or milliseconds where its name ends in ``_ms``),
   a prompt of :data:`PROMPTS` and an answer of :data:`OUTPUTS` in tokens.
 
-Other columns do not matter.  Times count from the first request.
+A column of :data:`CACHED`, where there is one, says how many tokens of each prompt are in the cache
+when it comes.  Other columns do not matter.  Times count from the first request.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ OUTPUTS = (
     *("output", "output_tokens", "output_length", "output_len", "osl", "answer", "answer_tokens"),
     *("GeneratedTokens", "completion_tokens", "response_tokens", "num_decode_tokens"),
 )
+CACHED = ("cached", "cached_tokens", "num_cached_tokens", "prefix_cache_hit")
 MOONCAKE = {"timestamp", "inputlength", "outputlength"}
 
 SECOND, MILLISECOND = 1e12, 1e9
@@ -46,7 +48,7 @@ MOST_TOKENS = 10**9
 
 
 class Columns(NamedTuple):
-    """The three columns of a trace."""
+    """The columns of a trace."""
 
     times: Integers
     """ps after the first request"""
@@ -54,6 +56,8 @@ class Columns(NamedTuple):
     """tokens"""
     outputs: Integers
     """tokens"""
+    cached: Integers
+    """tokens of the prompt"""
 
 
 class _Lines(NamedTuple):
@@ -65,6 +69,7 @@ class _Lines(NamedTuple):
     time: pl.Series
     prompt: pl.Series
     output: pl.Series
+    cached: pl.Series | None
     time_unit: float
     """ps a unit of a time that is a number"""
 
@@ -87,7 +92,8 @@ def trace_columns(text: bytes, where: str) -> Columns:
         raise BadScenario(f"{where}: holds nothing; it needs {_understood()}")
     lines = _jsonl(rows, where) if rows[0][1].lstrip().startswith("{") else _csv(rows, where)
     times = _times(lines)
-    return Columns(times, _tokens(lines, lines.prompt), _tokens(lines, lines.output))
+    prompts = _tokens(lines, lines.prompt)
+    return Columns(times, prompts, _tokens(lines, lines.output), _cached(lines, prompts))
 
 
 def _understood() -> str:
@@ -119,6 +125,16 @@ def _choose(found: Sequence[str], where: str) -> tuple[str, str, str, float]:
     return time, prompt, output, unit
 
 
+def _hits(found: Sequence[str], where: str) -> list[str]:
+    """The name of the column of cached tokens among those *found*, if there is one."""
+    plain = {_plain(name) for name in CACHED}
+    names = [name for name in found if _plain(name) in plain]
+    if len(names) > 1:
+        shown = ", ".join(repr(name) for name in names)
+        raise BadScenario(f"{where}: several columns for the cached tokens, {shown}: leave one")
+    return names
+
+
 def _csv(rows: Sequence[tuple[int, str]], where: str) -> _Lines:
     text = "\n".join(line.rstrip("\r") for _, line in rows)
     try:
@@ -132,22 +148,25 @@ def _csv(rows: Sequence[tuple[int, str]], where: str) -> _Lines:
         raise BadScenario(f"{where}: not CSV with a line a request: are quotes left open?")
     time, prompt, output, unit = _choose(frame.columns, where)
     numbers = [number for number, _ in rows[1:]]
-    cells = [frame[name].fill_null("").str.strip_chars() for name in (time, prompt, output)]
-    return _Lines(where, numbers, cells[0], cells[1], cells[2], unit)
+    names = (time, prompt, output, *_hits(frame.columns, where))
+    cells = [frame[name].fill_null("").str.strip_chars() for name in names]
+    hits = cells[3] if len(cells) > 3 else None
+    return _Lines(where, numbers, cells[0], cells[1], cells[2], hits, unit)
 
 
 def _jsonl(rows: Sequence[tuple[int, str]], where: str) -> _Lines:
     first = _object(rows[0], where)
     time, prompt, output, unit = _choose(tuple(first), where)
     lines = pl.Series([line for _, line in rows])
-    names = (time, prompt, output)
+    names = (time, prompt, output, *_hits(tuple(first), where))
     cells = [lines.str.json_path_match(f'$["{name}"]').alias(name) for name in names]
     for row in _nulls(cells):
         held = _object(rows[row], where)
         missing = [name for name in names if held.get(name) is None] or "number as JSON has it"
         raise BadScenario(f"{where}: line {rows[row][0]}: no {missing} in {rows[row][1][:80]}")
     numbers = [number for number, _ in rows]
-    return _Lines(where, numbers, cells[0], cells[1], cells[2], unit)
+    hits = cells[3] if len(cells) > 3 else None
+    return _Lines(where, numbers, cells[0], cells[1], cells[2], hits, unit)
 
 
 def _nulls(cells: Iterable[pl.Series]) -> list[int]:
@@ -226,6 +245,21 @@ def _tokens(lines: _Lines, words: pl.Series) -> Integers:
         row = int(np.argmax(wrong))
         raise lines.complain(
             row, f"{words.name}: {words[row]!r} is no whole number from 1 to {MOST_TOKENS:,} tokens"
+        )
+    return found.astype(np.int64)
+
+
+def _cached(lines: _Lines, prompts: Integers) -> Integers:
+    if lines.cached is None:
+        return np.zeros_like(prompts)
+    found = _finite(lines, lines.cached, "a whole number of tokens")
+    wrong = (found < 0.0) | (found != np.rint(found)) | (found >= prompts)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise lines.complain(
+            row,
+            f"{lines.cached.name}: {lines.cached[row]!r} is no whole number from 0 to less than "
+            f"the prompt's {prompts[row]:,} tokens: the last one is computed in any case",
         )
     return found.astype(np.int64)
 

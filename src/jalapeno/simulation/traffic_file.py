@@ -32,6 +32,7 @@ TYPES: Mapping[str, tuple[type, ...]] = {
     "int": (int,),
     "int | None": (int, type(None)),
     "float": (int, float),
+    "bool": (bool,),
 }
 """What a file may hold for a field of that annotation: JSON has one sort of number for all."""
 
@@ -89,4 +90,5 @@ def check_types(shape: Traffic | AnyLengths | Arrivals | Pool | Plan) -> None:
         value = getattr(shape, field.name)
         if allowed and type(value) not in allowed:
             words = "a whole number" if int in allowed and float not in allowed else "a number"
+            words = "true or false" if bool in allowed else words
             raise TypeError(f"{field.name} must be {words}, got {value!r}")

@@ -27,7 +27,7 @@ def clean() -> Rows:
 @pytest.fixture(scope="session")
 def exact(clean: Rows) -> Fit:
     """The fit of the points without noise."""
-    return fit(problem(clean), most=ROUNDS)
+    return fit(problem(clean), rounds_most=ROUNDS)
 
 
 @pytest.fixture(scope="session")
@@ -37,11 +37,12 @@ def noisy() -> list[Fit]:
     engine = replace(catalogue.engine("vllm"), issue_phase=TRUTH[1])
     unknown = (CONSTANTS[0], *CONSTANTS[2:])
     return [
-        fit(Problem(engine, rows(noise=0.02, seed=seed), unknown), most=ROUNDS) for seed in range(4)
+        fit(Problem(engine, rows(noise=0.02, seed=seed), unknown), rounds_most=ROUNDS)
+        for seed in range(4)
     ]
 
 
 @pytest.fixture(scope="session")
 def altered() -> Fit:
     """The fit of the points of which the last is measured half again as slow."""
-    return fit(problem(rows({12: 1.5})), most=ROUNDS)
+    return fit(problem(rows({12: 1.5})), rounds_most=ROUNDS)

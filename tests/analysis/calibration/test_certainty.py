@@ -1,4 +1,4 @@
-"""What the data fix: covariance, pairs and open combinations, on linear problems."""
+"""What the data fix: covariance, pairs, open combinations, on problems that anybody can solve."""
 
 from __future__ import annotations
 

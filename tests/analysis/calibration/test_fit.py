@@ -21,7 +21,7 @@ from jalapeno.analysis.calibration.constants import (
     engine_with,
     factors,
 )
-from jalapeno.analysis.calibration.fit import Fit, fit, refit, soft, soft_slope
+from jalapeno.analysis.calibration.fit import Fit, fit, soft, soft_slope
 from jalapeno.analysis.calibration.residuals import SCALE, Problem
 from jalapeno.errors import UsageError
 from tests.analysis.calibration.small import CONSTANTS as SMALL
@@ -66,18 +66,23 @@ def test_the_engine_has_the_fitted_values_and_no_factor_but_those(exact: Fit) ->
     assert all(getattr(engine, name) == 0.0 for name in LAYER)
 
 
-def test_a_refit_on_all_rows_stays_at_the_fit(exact: Fit, noisy: list[Fit]) -> None:
-    for whole in (exact, noisy[0]):
-        again = refit(whole, np.ones(len(whole.left), dtype=np.bool_))
-        assert again == pytest.approx(whole.x, abs=5e-3)
+def test_a_fit_that_begins_at_the_fit_stays_there(exact: Fit) -> None:
+    again = fit(exact.problem, begin=exact.x)
+    assert again.x == pytest.approx(exact.x, abs=0.02)
 
 
-def test_a_refit_without_a_bad_point_finds_the_constants(altered: Fit) -> None:
-    kept = np.arange(len(altered.left)) != 12
-    # the two times of a step trade off: each alone is less sure
-    found = np.exp(refit(altered, kept))
-    assert found[[0, 3, 4, 5]] == pytest.approx(np.array(TRUTH)[[0, 3, 4, 5]], rel=0.05)
-    assert found[1:3] == pytest.approx(TRUTH[1:3], rel=0.35)
+def test_a_fit_begins_where_the_entry_stands(exact: Fit) -> None:
+    begin = np.exp(exact.problem.begin)
+    facts = catalogue.engine("vllm")
+    assert begin[:4] == pytest.approx([getattr(facts, one.path) for one in SMALL[:4]])
+    assert begin[4:] == pytest.approx(1.0)
+
+
+def test_what_an_entry_says_beyond_the_bounds_is_no_place_to_begin(exact: Fit) -> None:
+    odd = replace(exact.problem, engine=replace(exact.problem.engine, host_step=1.0))
+    assert np.exp(odd.begin)[2] == pytest.approx(SMALL[2].start)
+    tuned = replace(exact.problem, engine=replace(exact.problem.engine, issue_scale={"h200": 2.0}))
+    assert np.exp(tuned.begin)[4] == pytest.approx(2.0)
 
 
 def test_a_point_that_is_far_off_hardly_moves_the_fit(exact: Fit, altered: Fit) -> None:

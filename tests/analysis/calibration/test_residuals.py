@@ -74,24 +74,46 @@ def test_slower_host_is_slower_and_faster_memory_faster(clean: Rows) -> None:
     assert (found[:, 1, places["first_token_delay"]] > 0.0).all()
 
 
-def test_a_factor_is_tried_on_the_rows_alone_that_it_concerns(
+def test_a_factor_touches_the_rows_alone_that_it_concerns(clean: Rows) -> None:
+    small = problem(clean)
+    found = small.derivatives(AT, small.residuals(AT))
+    others = [number for number, row in enumerate(clean) if row["system"] != "h200-hgx"]
+    own = [number for number in range(len(clean)) if number not in others]
+    assert (found[others, :, 4] == 0.0).all()
+    assert (found[own, 0, 4] > 0.0).all()
+    assert (found[:, :, 5] == 0.0).all()
+
+
+def test_for_a_factor_nothing_is_played_where_all_that_it_multiplies_is_unknown(
     clean: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[set[str]] = []
+    asked: list[int] = []
 
     def counted(rows: Rows, *rest: Any) -> list[Answer | str]:
-        asked.append({row["system"] for row in rows})
+        asked.append(len(rows))
         return real_answers(rows, *rest)
 
-    small = problem(clean)
-    at = small.residuals(AT)
     monkeypatch.setattr(residuals, "answers", counted)
-    found = small.derivatives(AT, at)
-    both = {"h100-hgx", "h200-hgx"}
-    assert asked == [both, both, both, both, {"h200-hgx"}, set()]
-    others = [number for number, row in enumerate(clean) if row["system"] != "h200-hgx"]
-    assert (found[others, :, 4] == 0.0).all()
-    assert (found[:, :, 5] == 0.0).all()
+    small = problem(clean[:2])
+    small.derivatives(AT, small.residuals(AT))
+    assert len(asked) == 1 + sum(constant.table == "" for constant in SMALL)
+
+
+def test_the_derivative_by_a_factor_is_that_of_what_it_multiplies(clean: Rows) -> None:
+    every = all_unknowns([clean[5], clean[12]])
+    at = every.residuals(every.start)
+    found = every.derivatives(every.start, at)
+    for column, constant in enumerate(every.constants):
+        if constant.table:
+            alone = Problem(every.engine_at(every.start), every.rows, (constant,))
+            tried = alone.derivatives(alone.start, at)
+            assert found[:, 0, column] == pytest.approx(tried[:, 0, 0], abs=0.03), constant.path
+
+
+def test_progress_of_derivatives_counts_the_unknowns(clean: Rows) -> None:
+    small, seen = problem(clean[:1]), list[int]()
+    small.derivatives(AT, small.residuals(AT), seen.append)
+    assert seen == [1, 2, 3, 4, 5, 6]
 
 
 def test_at_the_upper_bound_the_step_goes_down(clean: Rows) -> None:

@@ -31,6 +31,7 @@ def row(number: int, **changes: Any) -> dict[str, Any]:
         "gpus": tp,
         "precision": "fp4",
         "speculative": False,
+        "statistic": "mean",
         "split": "calib" if number % 3 else "test",
         "source": "made up",
         "measured_ttft_ms": 50.0 + 10.0 * (number % 4),

@@ -12,6 +12,7 @@ from jalapeno.analysis.validation.operators import (
     COLUMNS,
     Measured,
     across_systems,
+    between_loads,
     held_out,
     load_regime,
     measured_tables,
@@ -96,6 +97,24 @@ def test_a_held_out_site_is_what_a_table_without_it_says() -> None:
     assert abs(told) < 3.0 * worst / 100.0
 
 
+def test_a_load_on_the_line_between_its_neighbours_is_found_exactly() -> None:
+    frame = gemm_table().rows.with_columns(time_us=2.0 + 0.5 * pl.col("rows").cast(pl.Float64))
+    straight = Measured(checked(origin("gemm"), frame), PEAKS, "round")
+    score = one(between_loads([straight]), family="gemm")
+    assert score["n"] == 36 * 5
+    assert score["mean_ape_percent"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_load_above_its_neighbours_is_missed_by_as_much() -> None:
+    frame = gemm_table().rows.with_columns(
+        time_us=pl.when(pl.col("rows") == 64).then(3.0).otherwise(2.0)
+    )
+    bent = Measured(checked(origin("gemm"), frame), PEAKS, "round")
+    frame = between_loads([bent]).filter(pl.col("regime") == "to 64 rows")
+    # of the rows 4, 16 and 64, the last is a third too low and the middle one a little too high
+    assert frame["p90_ape_percent"].max() == pytest.approx(100.0 / 3.0, rel=0.01)
+
+
 def test_every_scored_family_can_be_held_out() -> None:
     for table in (attention_table(), prompt_table(), experts_table()):
         frame = held_out([Measured(table, PEAKS, "round")])
@@ -155,6 +174,14 @@ def test_held_out_sites_meet_their_targets(tables: tuple[str, tuple[Measured, ..
     score = one(held_out(some), family=family)
     assert score["median_ape_percent"] <= (8.0 if family == "moe" else 4.0)
     assert abs(score["bias_percent"]) < 1.0
+
+
+@needs_ops
+def test_held_out_loads_are_found_between_their_neighbours(
+    tables: tuple[str, tuple[Measured, ...]],
+) -> None:
+    family, measured = tables
+    assert one(between_loads(measured), family=family)["median_ape_percent"] <= 3.0
 
 
 @needs_ops

@@ -106,13 +106,14 @@ def test_the_end_to_end_measurements_are_never_read(
     assert sorted(Path(path).name for path in opened) == ["gemm_perf.parquet"] * 2
 
 
-def test_no_source_file_names_the_end_to_end_measurements() -> None:
-    naming = [
-        path.name
+def test_only_one_module_knows_the_package_and_it_does_not_name_that_file() -> None:
+    knowing = {
+        path.name: path.read_text(encoding="utf-8")
         for path in SOURCES.rglob("*.py")
-        if "silicon_sample" in path.read_text(encoding="utf-8")
-    ]
-    assert not naming
+        if aiconfigurator.PACKAGE in path.read_text(encoding="utf-8")
+    }
+    assert set(knowing) == {"aiconfigurator.py"}
+    assert "silicon_sample" not in knowing["aiconfigurator.py"]
 
 
 def test_a_flat_folder_of_tables_is_read_too(tmp_path: Path) -> None:
@@ -172,6 +173,23 @@ def test_the_new_token_counts_among_those_that_decode_reads(tmp_path: Path) -> N
     rows = read(table_files(tmp_path)[0]).rows
     assert rows["context_tokens"].to_list() == [1024]
     assert rows["dtype"].to_list() == ["bf16"]
+
+
+def test_prompts_with_a_cached_prefix_are_left_out_and_counted(tmp_path: Path) -> None:
+    columns: dict[str, list[Any]] = {
+        "kernel_source": ["a"] * 3,
+        "mla_dtype": ["bfloat16"] * 3,
+        "kv_cache_dtype": ["fp8"] * 3,
+        "num_heads": [16] * 3,
+        "batch_size": [4] * 3,
+        "isl": [128] * 3,
+        "step": [0, 1024, 2048],
+        "latency": [0.01, 0.02, 0.03],
+    }
+    put(tmp_path, "mine/context_mla__a_1.parquet", columns)
+    table = read(table_files(tmp_path)[0])
+    assert table.rows["time_us"].to_list() == [10.0]
+    assert table.origin.source.endswith("2 rows of prompts with a cached prefix left out")
 
 
 def test_dispatch_and_combine_become_rows_and_notices_are_added(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from tests.cost.tables.worlds import (
     attention_table,
     experts_table,
     gemm_table,
+    lawful,
     prompt_table,
 )
 
@@ -89,6 +90,21 @@ def test_experts_and_decode_attention_have_their_axes() -> None:
 def test_an_unknown_axis_names_the_known_ones() -> None:
     with pytest.raises(BadTable, match="gemm has no axis tokens; it has rows"):
         grid_for(gemms(), SITE, {"tokens": [1]})
+
+
+def test_between_knots_a_prompt_grows_with_its_pairs() -> None:
+    grid = grid_for(prompts(), PROMPT)
+    assert grid.kind is Kind.MEASURED
+    shape = prompt_table().rows.filter(pl.col("heads") == 16, pl.col("sequences") == 1)
+    asked = [1100, 4096, 6000]
+    shape = shape.head(3).drop("time_us").with_columns(new_tokens=pl.Series(asked))
+    truth = lawful("context_attention", shape).rows["time_us"].to_numpy() * 1e-6
+    knots = [grid.at([1.0, float(n)]) for n in asked]
+    np.testing.assert_allclose(knots, truth, rtol=0.12)
+    # 4096 lies half way (in logarithms) between the knots 2048 and 8192: it has a knot of its own
+    np.testing.assert_allclose(knots[1], truth[1], rtol=0.02)
+    line = 0.5 * (grid.at([1.0, 2048.0]) + grid.at([1.0, 8192.0]))
+    assert line > 1.3 * truth[1]
 
 
 # ---- prompts after a cache

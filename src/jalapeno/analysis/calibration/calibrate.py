@@ -118,7 +118,7 @@ class Asked:
 
 
 def calibrate(data: Data, base: Engine, asked: Asked, on_stage: OnStage = silent) -> Calibration:
-    """Fit :data:`.constants.CONSTANTS` and factors to *data*, beginning at their starts.
+    """Fit :data:`.constants.CONSTANTS` and factors to *data*, beginning where *base* stands.
 
     *base* is the engine called ``asked.base``.  Raises :class:`UsageError` for fewer points than
     constants, or where *data* are of one curve and curves are to be drawn.

@@ -94,12 +94,10 @@ def concerns(constant: Constant, chip: str, model: str) -> bool:
 
 def engine_with(engine: Engine, constants: Sequence[Constant], values: Sequence[float]) -> Engine:
     """*engine* with these *values* (SI) and no factor but those given."""
-    fields: dict[str, Any] = {}
-    tables: dict[str, dict[str, float]] = {table: {} for table, _ in FACTORS}
+    changes: dict[str, Any] = {table: {} for table, _ in FACTORS} | dict.fromkeys(LAYER, 0.0)
     for constant, value in zip(constants, values, strict=True):
         if constant.table:
-            tables[constant.table][constant.key] = float(value)
+            changes[constant.table][constant.key] = float(value)
         else:
-            fields[constant.path] = float(value)
-    fields |= {**dict.fromkeys(LAYER, 0.0), **tables}
-    return replace(engine, **fields)
+            changes[constant.path] = float(value)
+    return replace(engine, **changes)

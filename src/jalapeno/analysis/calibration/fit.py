@@ -1,4 +1,4 @@
-"""Robust least squares over all points of an engine, and over the points of a fold."""
+"""Robust least squares over the points of an engine."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from jalapeno.analysis.calibration.residuals import SCALE, Floats, Problem
 from jalapeno.catalogue import Engine
 from jalapeno.errors import UsageError
 
-ROUNDS = 8
+ROUNDS = 12
 """Derivatives made anew at the most, in a full fit."""
 
 SETTLED = 1e-4
 """Relative change of the loss or of the unknowns at which a fit ends: what times jump by hides
 anything finer."""
-
-REFITS = 4
-"""Evaluations of a fold's refit: it begins at the full fit, whose derivatives it keeps."""
 
 OnStage = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
@@ -64,9 +61,14 @@ class Fit:
         return np.asarray(np.isfinite(self.left).all(axis=1), dtype=np.bool_)
 
 
-def fit(problem: Problem, on_stage: OnStage = silent, most: int = ROUNDS) -> Fit:
+def fit(
+    problem: Problem,
+    on_stage: OnStage = silent,
+    rounds_most: int = ROUNDS,
+    begin: Floats | None = None,
+) -> Fit:
     """Minimise ``sum soft_l1(residuals / 0.1) + sum (priors)^2`` over all rows (scipy, trust
-    region), with derivatives made anew *most* times at the most.
+    region), in *rounds_most* evaluations from *begin* (where the entry stands, if None).
 
     Raises :class:`UsageError` for fewer points than constants.
     """
@@ -86,21 +88,10 @@ def fit(problem: Problem, on_stage: OnStage = silent, most: int = ROUNDS) -> Fit
         last[:] = [problem.derivatives(x, left, lambda done: on_stage(stage, done, unknowns))]
         return last[0]
 
-    x, left = _solve(problem, problem.start, slopes, most, on_stage)
+    x, left = _solve(
+        problem, problem.begin if begin is None else begin, slopes, rounds_most, on_stage
+    )
     return Fit(problem, x, left, last[0])
-
-
-def refit(whole: Fit, kept: Mask) -> Floats:
-    """Logarithms of the unknowns fitted on the rows *kept* alone.
-
-    Begins at the fit of all rows and keeps its derivatives (a chord method), which is exact at its
-    fixed point up to how far derivatives differ there; residuals are played anew.
-    """
-    problem = whole.problem
-    rows = [row for row, keep in zip(problem.rows, kept, strict=True) if keep]
-    part = Problem(problem.engine, rows, problem.constants)
-    slopes = whole.slopes[kept]
-    return _solve(part, whole.x, lambda x, left: slopes, REFITS, silent)[0]
 
 
 def _solve(

@@ -28,8 +28,11 @@ where a request just makes a step or just misses it, which smaller steps would t
 PEAK = 0.95
 """Most of a chip's peak that constants and factors may promise together."""
 
-OF_PEAK = ("matrix_efficiency", "prefill_attention_efficiency")
-"""Shares of the peak that ``maturity`` multiplies."""
+RATES = ("matrix_efficiency", "prefill_attention_efficiency", "decode_attention_efficiency")
+"""What a factor of ``maturity`` multiplies."""
+
+MULTIPLIED = {"maturity": RATES, "issue_scale": ("issue_phase",)}
+"""Constants that a factor of each table multiplies."""
 
 PENALTY = 10.0
 """Residual for each unit of logarithm beyond :data:`PEAK`."""
@@ -52,6 +55,24 @@ class Problem:
         return np.log([constant.start for constant in self.constants])
 
     @property
+    def begin(self) -> Floats:
+        """Logarithms of what the engine entry says, where it is within bounds; else the starts.
+
+        A fit begins there; priors stay where they are.
+        """
+        found = []
+        for constant in self.constants:
+            table = getattr(self.engine, constant.table) if constant.table else {}
+            own = (
+                table.get(constant.key, 1.0)
+                if constant.table
+                else getattr(self.engine, constant.path)
+            )
+            within = constant.low <= own <= constant.high
+            found.append(own if within else constant.start)
+        return np.log(found)
+
+    @property
     def bounds(self) -> tuple[Floats, Floats]:
         """Logarithms of the bounds."""
         return (
@@ -66,14 +87,10 @@ class Problem:
     def residuals(self, x: Floats, on_done: OnDone = lambda count: None) -> Floats:
         """(rows, 2): logarithms of played over measured TPOT and, weighted, TTFT; NaN where the
         plan does not fit."""
-        return self._of(x, range(len(self.rows)), on_done)
-
-    def _of(self, x: Floats, which: Sequence[int], on_done: OnDone = lambda count: None) -> Floats:
         engine = self.engine_at(x)
-        rows = [self.rows[index] for index in which]
-        said = answers(rows, lambda name, system, model: engine, on_done)
-        found = np.full((len(rows), 2), np.nan)
-        for place, (row, item) in enumerate(zip(rows, said, strict=True)):
+        said = answers(self.rows, lambda name, system, model: engine, on_done)
+        found = np.full((len(self.rows), 2), np.nan)
+        for place, (row, item) in enumerate(zip(self.rows, said, strict=True)):
             if isinstance(item, Answer):
                 found[place] = (
                     math.log(item.tpot_ms / row["measured_tpot_ms"]),
@@ -86,18 +103,32 @@ class Problem:
     ) -> npt.NDArray[np.float64]:
         """(rows, 2, unknowns) by differences around *x*, where residuals are *at*.
 
-        A factor is tried on those rows alone that it concerns.
+        A factor multiplies what it stands beside, so its derivative is the sum of theirs (in
+        logarithms) on the rows that it concerns, and nothing is played for it; but where one of
+        them is not unknown, it is tried as they are.
         """
+        columns = {constant.path: n for n, constant in enumerate(self.constants)}
         found = np.zeros((len(self.rows), 2, len(self.constants)))
         places = [(chip_of(row), str(row["model"])) for row in self.rows]
-        high = self.bounds[1]
-        for column, constant in enumerate(self.constants):
+        order = sorted(columns.values(), key=lambda column: self.constants[column].table != "")
+        for done, column in enumerate(order, start=1):
+            constant = self.constants[column]
+            beside = MULTIPLIED.get(constant.table, ())
             which = [n for n, place in enumerate(places) if concerns(constant, *place)]
-            moved = x.copy()
-            step = -STEP if x[column] + STEP > high[column] else STEP
-            moved[column] += step
-            found[which, :, column] = (self._of(moved, which) - at[which]) / step
-            on_done(column + 1)
+            if beside and set(beside) <= set(columns):
+                each = [columns[path] for path in beside]
+                found[which, :, column] = found[which][:, :, each].sum(axis=2)
+            elif which:
+                found[which, :, column] = self._differences(x, at, column)[which]
+            on_done(done)
+        return found
+
+    def _differences(self, x: Floats, at: Floats, column: int) -> Floats:
+        """(rows, 2): the derivatives by one unknown, played a step away."""
+        moved = x.copy()
+        step = -STEP if x[column] + STEP > self.bounds[1][column] else STEP
+        moved[column] += step
+        found: Floats = (self.residuals(moved) - at) / step
         return found
 
     def prior(self, x: Floats) -> Floats:
@@ -120,7 +151,7 @@ class Problem:
         to what is promised of the peak."""
         place = {constant.path: n for n, constant in enumerate(self.constants)}
         pairs = sorted({(chip_of(row), str(row["model"])) for row in self.rows})
-        lines = [*product(pairs, (path for path in OF_PEAK if path in place))]
+        lines = [*product(pairs, (path for path in RATES if path in place))]
         found = np.zeros((len(lines), len(self.constants)))
         for line, ((chip, model), path) in enumerate(lines):
             paths = (path, *(f"maturity.{key}" for key in (chip, model, f"{chip}/{model}")))

@@ -25,11 +25,11 @@ server on GPUs of 70 GB and more, of TensorRT-LLM's, and of SGLang's chunks on H
 SLOTS = 1024
 """Sequences of a rank: vLLM's default on such GPUs; what binds in the rows is memory."""
 
-ENGINES = {
-    ("sglang", "AMD"): "sglang-rocm",
-    ("mori-sglang", "AMD"): "sglang-rocm",
-}
-"""Entries that stand for an engine on a vendor's chips, where that is not the one of its name."""
+UNIFIED = {"tensorrt-llm": "trtllm-serve"}
+"""Entries that stand for an engine in unified pools; ``tensorrt-llm`` is the one behind Dynamo."""
+
+AMD = {"sglang": "sglang-rocm", "mori-sglang": "sglang-rocm"}
+"""Entries that stand for an engine on AMD's chips."""
 
 EngineOf = Callable[[str, System, Model], Engine]
 """Engine entry by name, as it is to be on this system with this model."""
@@ -42,9 +42,10 @@ def as_catalogued(name: str, system: System, model: Model) -> Engine:
 
 def entry_name(row: Mapping[str, Any]) -> str:
     """Name of the catalogue's entry for the engine of *row*."""
-    vendor = catalogue.system(row["system"]).chip.vendor
-    engine = str(row["engine"])
-    return ENGINES.get((engine, vendor), engine)
+    name = str(row["engine"])
+    if catalogue.system(row["system"]).chip.vendor == "AMD":
+        name = AMD.get(name, name)
+    return UNIFIED.get(name, name) if row["mode"] == "unified" else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Tiers that compare figure by figure: racks, offline throughput, prefix hits."""
+"""Tiers that compare figure by figure: schedulers, racks, offline throughput, prefix hits."""
 
 from __future__ import annotations
 
@@ -6,6 +6,19 @@ from jalapeno.analysis.validation.framed import Bound, framed
 from jalapeno.analysis.validation.offline import offline_throughput
 from jalapeno.analysis.validation.prefixes import TOLERANCE, prefix_hits
 from jalapeno.analysis.validation.rack import rack_scale
+from jalapeno.analysis.validation.scheduler import compare_runs
+
+SCHEDULER = framed(
+    "T3",
+    "The scheduler: real runs of vLLM replayed, operator times as profiled",
+    "mean error of mean, median, P90, P95, P99: TPOT 1 %, E2E 1.5 %, TTFT 5 %",
+    compare_runs,
+    (
+        Bound("TPOT, mean error of five statistics", 0.01, "TPOT"),
+        Bound("E2E, mean error of five statistics", 0.015, "E2E"),
+        Bound("TTFT, mean error of five statistics", 0.05, "TTFT"),
+    ),
+)
 
 RACKS = framed(
     "T4",

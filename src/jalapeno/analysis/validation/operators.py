@@ -1,13 +1,16 @@
 """Tier 1, operators: how well tables answer for what was held out of them.
 
-Two protocols, on measured tables of several systems:
+Three protocols, on measured tables of several systems:
 
 * *site held out* (:func:`held_out`): every shape in turn is predicted from all other shapes of its
   own system, dtype and kernel; a whole site is left out with all its loads (GEMM: one (n, k);
   attention: one (heads, KV heads); experts: one (hidden, intermediate, experts)).  No other
   system's table is used, so a site held out is held out on all systems.  Exact, without refits
   (:func:`~jalapeno.cost.tables.kriging.left_out`); only the few constants of the roofline, fitted
-  to every n-th row, have seen it.
+  to some of all rows, have seen it.
+* *load held out* (:func:`between_loads`): at each measured site every load but the first and the
+  last is predicted from the two beside it, as a table does: on the line between them, or by the
+  roofline scaled at both where times bend.
 * *system held out* (:func:`across_systems`): a calibrated roofline, constants fitted on other
   systems and the target's datasheet peaks; nothing of the target's table is used.
 
@@ -25,11 +28,12 @@ import polars as pl
 
 from jalapeno import catalogue
 from jalapeno.cost.tables.aiconfigurator import CHIPS, TableFile, choose, read
-from jalapeno.cost.tables.coordinates import DOUBTING
+from jalapeno.cost.tables.coordinates import CONVEX, DOUBTING
 from jalapeno.cost.tables.dtypes import Peaks
 from jalapeno.cost.tables.families import TIME, Family
 from jalapeno.cost.tables.kriging import left_out
 from jalapeno.cost.tables.roofline import Roofline
+from jalapeno.cost.tables.sample import spread
 from jalapeno.cost.tables.shipped import GENERATIONS, class_names, fit_classes
 from jalapeno.cost.tables.table_file import Table
 from jalapeno.cost.tables.variant import calibrate, roofline_seconds, same_places
@@ -58,7 +62,7 @@ DTYPES: Mapping[str, tuple[str, ...]] = {
 """Family -> the columns that a score is split by."""
 
 SCORED_ROWS = 6000
-"""Rows a system and class that rooflines are scored on: every n-th."""
+"""Rows a system and class that rooflines are scored on."""
 
 COLUMNS = ("protocol", "family", "dtype", "regime", "system")
 
@@ -121,6 +125,51 @@ def _left_out(measured: Measured) -> pl.DataFrame:
     return pl.concat(parts)
 
 
+def between_loads(measured: Sequence[Measured]) -> pl.DataFrame:
+    """Score interpolation along the last axis: each load of a site between its two neighbours."""
+    parts = []
+    for each in measured:
+        family = each.table.family
+        bends = family.name in CONVEX
+        load, rest = family.axes[-1], [name for name in family.key if name != family.axes[-1]]
+        ends = {
+            f"{name} {side}": pl.col(name).shift(step).over(rest, order_by=load).cast(pl.Float64)
+            for name in ((load, TIME, "base") if bends else (load, TIME))
+            for side, step in (("below", 1), ("above", -1))
+        }
+        rows = (_with_base(each) if bends else each.table.rows).with_columns(**ends).drop_nulls()
+        guess = _scaled(load) if bends else _line(load)
+        errors = rows.select(guess / pl.col(TIME) - 1.0).to_series().to_numpy()
+        parts.append(_rows(family, each.system, rows, errors))
+    return scores("load held out", parts)
+
+
+def _line(load: str) -> pl.Expr:
+    below, above = pl.col(f"{load} below"), pl.col(f"{load} above")
+    share = (pl.col(load) - below) / (above - below)
+    return (1.0 - share) * pl.col(f"{TIME} below") + share * pl.col(f"{TIME} above")
+
+
+def _scaled(load: str) -> pl.Expr:
+    """The roofline, times what both neighbours show of it, mixed by the logarithm of the load."""
+    below, above = pl.col(f"{load} below"), pl.col(f"{load} above")
+    share = (pl.col(load) / below).log() / (above / below).log()
+    logs = [
+        (pl.col(f"{TIME} {side}") / pl.col(f"base {side}")).log() for side in ("below", "above")
+    ]
+    return pl.col("base") * ((1.0 - share) * logs[0] + share * logs[1]).exp()
+
+
+def _with_base(measured: Measured) -> pl.DataFrame:
+    """Rows with ``base``, the roofline calibrated on their variant."""
+    family, parts = measured.table.family, []
+    for _, rows in measured.table.rows.group_by(family.variant, maintain_order=True):
+        rooflines = calibrate(family, rows, measured.peaks)
+        base = roofline_seconds(family, rooflines, rows, measured.peaks)
+        parts.append(rows.with_columns(pl.Series("base", base)))
+    return pl.concat(parts)
+
+
 def across_systems(measured: Sequence[Measured]) -> pl.DataFrame:
     """Score calibrated rooflines on systems that they were not fitted on.
 
@@ -167,7 +216,7 @@ def _predicted(measured: Measured, rooflines: Mapping[str, Roofline]) -> pl.Data
     for name, roofline in rooflines.items():
         rows = measured.table.rows.filter(names == name)
         if len(rows):
-            rows = rows.gather_every(max(1, len(rows) // SCORED_ROWS))
+            rows = spread(rows, SCORED_ROWS)
             seconds = roofline.seconds(work(family.name, rows, measured.peaks))
             errors = seconds / (rows[TIME].to_numpy() * 1e-6) - 1.0
             parts.append(_rows(family, measured.system, rows, errors))
@@ -226,9 +275,9 @@ def scores(protocol: str, errors: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def validate_operators(files: Sequence[TableFile]) -> pl.DataFrame:
-    """Both protocols on all of :data:`TABLES`; under a minute on one core."""
+    """All protocols on all of :data:`TABLES`; under a minute on one core."""
     parts = []
     for table in TABLES:
         measured = measured_tables(files, table)
-        parts += [held_out(measured), across_systems(measured)]
+        parts += [held_out(measured), between_loads(measured), across_systems(measured)]
     return pl.concat(parts)

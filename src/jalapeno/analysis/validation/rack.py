@@ -14,9 +14,10 @@ from typing import Any
 import polars as pl
 
 from jalapeno import catalogue
+from jalapeno.analysis.references import ACCEPTANCE
 from jalapeno.analysis.validation.frames import side_by_side
 from jalapeno.errors import BadPlan
-from jalapeno.mapping import Plan, Precision
+from jalapeno.mapping import Plan, Precision, measured_acceptance
 from jalapeno.metrics import Report, measure
 from jalapeno.simulation import (
     ClosedLoop,
@@ -72,7 +73,10 @@ SPLIT_SHARE = 20.0
 """Mean residence times that a whole system with split pools is played for; a replica of the others
 is played for all of its samples."""
 
-SPECULATES = "not predicted: the decode workers speculate (MTP), which is not in the model"
+DRAFTED = 3
+"""Tokens that runs with multi-token prediction draft a step."""
+
+SPECULATES = f"{DRAFTED} tokens drafted a step, accepted as measured on {ACCEPTANCE}; "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,15 +158,19 @@ def _workers(line: Mapping[str, str], prefix: str) -> Workers:
 def scenario_for(entry: Entry) -> Scenario:
     """One replica of *entry* under its share of the load; the whole system with split pools."""
     trees = resolve(entry.system, entry.model, ENGINE)
+    drafting = (0, 0.0)
+    if entry.mtp:
+        model = catalogue.model(entry.model)
+        drafting = (DRAFTED, measured_acceptance(model, ACCEPTANCE, DRAFTED))
     precision = Precision.as_served(
         catalogue.engine(ENGINE), catalogue.model(entry.model), catalogue.system(entry.system).chip
     )
     if entry.prefill is None:
-        pools: tuple[Pool, ...] = (_pool(Role.UNIFIED, entry.workers, 1, precision),)
+        pools: tuple[Pool, ...] = (_pool(Role.UNIFIED, entry.workers, 1, precision, drafting),)
     else:
         pools = (
-            _pool(Role.PREFILL, entry.prefill, entry.prefill.count, precision),
-            _pool(Role.DECODE, entry.workers, entry.workers.count, precision),
+            _pool(Role.PREFILL, entry.prefill, entry.prefill.count, precision, drafting),
+            _pool(Role.DECODE, entry.workers, entry.workers.count, precision, drafting),
         )
     return scenario_of(trees, pools, traffic_of(entry))
 
@@ -189,7 +197,13 @@ def traffic_of(entry: Entry) -> Traffic:
     return Traffic(lengths=lengths, arrivals=Poisson(rate=rate), requests=count)
 
 
-def _pool(role: Role, workers: Workers, replicas: int, precision: Precision) -> Pool:
+def _pool(
+    role: Role,
+    workers: Workers,
+    replicas: int,
+    precision: Precision,
+    drafting: tuple[int, float],
+) -> Pool:
     cut = re.fullmatch(r"(TP|DEP)(\d+)", workers.cut)
     if cut is None:
         raise BadPlan(f"no cut {workers.cut!r}: TPn or DEPn")
@@ -201,6 +215,8 @@ def _pool(role: Role, workers: Workers, replicas: int, precision: Precision) -> 
         max_running=workers.slots,
         max_tokens=workers.tokens,
         precision=precision,
+        draft_tokens=drafting[0],
+        acceptance_length=drafting[1],
     )
     return Pool(role=role, plan=plan, replicas=replicas)
 
@@ -222,7 +238,7 @@ def rack_scale(pick: Callable[[Entry], bool] = lambda entry: True) -> pl.DataFra
 
 def _lines(entry: Entry) -> list[dict[str, Any]]:
     scenario = scenario_for(entry)
-    report = None if entry.mtp else measure(simulate(scenario))
+    report = measure(simulate(scenario))
     told = [("output throughput", "token/s", entry.tokens_per_s, _throughput)]
     if entry.latencies:
         told += [
@@ -237,8 +253,8 @@ def _lines(entry: Entry) -> list[dict[str, Any]]:
             "quantity": quantity,
             "unit": unit,
             "measured": measured,
-            "predicted": None if report is None else predict(report, entry),
-            "assumptions": SPECULATES if report is None else assumptions(entry, scenario),
+            "predicted": predict(report, entry),
+            "assumptions": assumptions(entry, scenario),
             "scenario": entry.scenario,
             "layout": scenario.label,
         }
@@ -266,4 +282,5 @@ def assumptions(entry: Entry, scenario: Scenario) -> str:
     """What a prediction rests on beside the submission's own configuration."""
     part = "the whole system" if entry.replicas == 1 else f"one of {entry.replicas} equal replicas"
     count = scenario.traffic.requests
-    return f"{SHAPES[entry.model].said}; {part}, {count:,} of {entry.samples:,} samples"
+    said = f"{SPECULATES if entry.mtp else ''}{SHAPES[entry.model].said}"
+    return f"{said}; {part}, {count:,} of {entry.samples:,} samples"

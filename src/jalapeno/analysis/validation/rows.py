@@ -26,12 +26,14 @@ MEASURED: dict[str, pl.DataType] = {
     "speculative": pl.Boolean(),
     "split": pl.String(),
     "source": pl.String(),
+    "statistic": pl.String(),
     "measured_ttft_ms": pl.Float64(),
     "measured_tpot_ms": pl.Float64(),
     "measured_tokens_per_s_per_gpu": pl.Float64(),
 }
 """What is known of a point.  ``curve``: everything but the concurrency; ``mode``: ``unified`` or
-``split`` pools; ``split``: the data file's own division, ``calib`` or ``test``."""
+``split`` pools; ``split``: the data file's own division, ``calib`` or ``test``; ``statistic``:
+whether times are the ``mean`` or the ``median`` of all requests."""
 
 LAYOUT_OF_POOL = ("workers", "tp", "dp", "ep")
 LAYOUT: dict[str, pl.DataType] = {

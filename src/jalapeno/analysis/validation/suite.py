@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from jalapeno.analysis.calibration.twin import Fitter, catalogued, fitter, twin_of
 from jalapeno.analysis.validation.cleaned import read_cleaned
 from jalapeno.analysis.validation.contenders import everyone
 from jalapeno.analysis.validation.protocols import PROTOCOLS, protocol
@@ -23,11 +24,13 @@ def gather(
     protocols: Sequence[str],
     on_progress: OnProgress,
     tables: Path | None = None,
+    fitting: Fitter | None = None,
 ) -> Data:
     """What the tiers look at: points of the file at *path*, or those that ship; sifted.
 
-    *protocols*: those named, or all; *tables*: a folder of operator tables.  Where nothing ships
-    and no file is named there are no points.
+    *protocols*: those named, or all; *tables*: a folder of operator tables; *fitting*: who fits the
+    twin (None: fits that ship stand in for fits of the same rows).  Where nothing ships and no file
+    is named there are no points.
     """
     for name in protocols:
         protocol(name)
@@ -38,7 +41,7 @@ def gather(
         rows=sifted.rows,
         excluded=sifted.excluded,
         source=ATTRIBUTION if path is None else path.name,
-        contenders=everyone(),
+        contenders=(*everyone(), catalogued(), twin_of(fitting or fitter(on_progress))),
         protocols=tuple(name for name in PROTOCOLS if not protocols or name in protocols),
         tables=tables,
         on_progress=on_progress,

@@ -21,6 +21,7 @@ from jalapeno.errors import unknown_name
 REGISTRY: Mapping[str, str] = {
     "T1": "jalapeno.analysis.validation.operator_tier:TIER",
     "T2": "jalapeno.analysis.validation.end_to_end:TIER",
+    "T3": "jalapeno.analysis.validation.figures:SCHEDULER",
     "T4": "jalapeno.analysis.validation.figures:RACKS",
     "T5": "jalapeno.analysis.validation.figures:OFFLINE",
     "T7": "jalapeno.analysis.validation.figures:PREFIXES",

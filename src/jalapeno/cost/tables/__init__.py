@@ -13,6 +13,7 @@ from jalapeno.cost.tables.families import FAMILIES, TIME, Family, family
 from jalapeno.cost.tables.grid import Grid
 from jalapeno.cost.tables.grids import fastest_grid, grid_for, prompt_grid
 from jalapeno.cost.tables.operator_table import OperatorTable
+from jalapeno.cost.tables.table import Axis, StepTable, StepTables
 from jalapeno.cost.tables.table_file import Origin, Table, checked, read_table, write_table
 
 __all__ = [
@@ -21,12 +22,15 @@ __all__ = [
     "FAMILIES",
     "TIME",
     "Answer",
+    "Axis",
     "Basis",
     "Family",
     "Grid",
     "OperatorTable",
     "Origin",
     "Peaks",
+    "StepTable",
+    "StepTables",
     "Table",
     "checked",
     "choose",

@@ -125,12 +125,17 @@ def choose(
 def read(file: TableFile) -> Table:
     """Read and check one table.  Raises ``BadTable`` for what no table may hold.
 
-    Rows that its collector wrote twice with one key are merged to their median; how many is said
-    in the origin's source.
+    Rows that its collector wrote twice with one key are merged to their median, and prompts with a
+    cached prefix are left out; how many is said in the origin's source.
     """
     shape = SHAPES[file.table]
+    cached = 0
     try:
-        rows = translated(shape, pl.scan_parquet(file.path)).collect()
+        frame = pl.scan_parquet(file.path)
+        if shape.uncached:
+            cached = int(frame.select((pl.col("step") != 0).sum()).collect().item())
+            frame = frame.filter(pl.col("step") == 0)
+        rows = translated(shape, frame).collect()
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadTable(f"{file.path}: not a table {file.table!r}: {error}") from error
     unique = rows.group_by(family(shape.family).key).agg(pl.col(TIME).median())
@@ -138,4 +143,6 @@ def read(file: TableFile) -> Table:
     source = f"{DISTRIBUTION}, Apache-2.0, table {file.table}"
     if twice:
         source += f"; {twice} repeated rows merged to medians"
+    if cached:
+        source += f"; {cached} rows of prompts with a cached prefix left out"
     return checked(Origin(shape.family, file.system, file.framework, file.version, source), unique)

@@ -29,6 +29,8 @@ class Shape:
     """Our key column -> its column, or a constant number."""
     prepare: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda frame: frame
     """What is done to its columns first."""
+    uncached: bool = False
+    """Prompts without a cached prefix (``step`` 0) alone are read; the others are counted."""
 
 
 def _milliseconds(frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -39,11 +41,6 @@ def _context_length(frame: pl.LazyFrame) -> pl.LazyFrame:
     """KV entries read: those before and the new token's own."""
     wide = pl.col("step").cast(pl.Int64) + pl.col("isl").cast(pl.Int64)
     return _milliseconds(frame).with_columns(wide.alias("context_tokens"))
-
-
-def _uncached(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Prompts without a cached prefix; rows with one are another measurement."""
-    return _milliseconds(frame).filter(pl.col("step") == 0)
 
 
 def _bytes(dtype_column: str) -> Callable[[pl.LazyFrame], pl.LazyFrame]:
@@ -129,15 +126,21 @@ SHAPES: Mapping[str, Shape] = {
     ),
     "computescale": Shape("quantise", _QUANTISE, _milliseconds),
     "scale_matrix": Shape("quantise", _QUANTISE, _milliseconds),
-    "context_attention": Shape("context_attention", {**_ATTENTION, "new_tokens": "isl"}, _uncached),
+    "context_attention": Shape(
+        "context_attention", {**_ATTENTION, "new_tokens": "isl"}, _milliseconds, uncached=True
+    ),
     "generation_attention": Shape(
         "generation_attention", {**_ATTENTION, "context_tokens": "context_tokens"}, _context_length
     ),
-    "context_mla": Shape("context_mla", {**_MLA, "new_tokens": "isl"}, _uncached),
+    "context_mla": Shape(
+        "context_mla", {**_MLA, "new_tokens": "isl"}, _milliseconds, uncached=True
+    ),
     "generation_mla": Shape(
         "generation_mla", {**_MLA, "context_tokens": "context_tokens"}, _context_length
     ),
-    "mla_context_module": Shape("context_mla_module", {**_MODULE, "new_tokens": "isl"}, _uncached),
+    "mla_context_module": Shape(
+        "context_mla_module", {**_MODULE, "new_tokens": "isl"}, _milliseconds, uncached=True
+    ),
     "mla_generation_module": Shape(
         "generation_mla_module", {**_MODULE, "context_tokens": "context_tokens"}, _context_length
     ),

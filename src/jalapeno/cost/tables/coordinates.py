@@ -72,6 +72,11 @@ DOUBTING = ("moe", "wide_moe")
 experts of 1,024 channels (bf16, H200, TensorRT-LLM 1.3.0rc20) take five times as long from two
 ranks on as the same experts on one."""
 
+CONVEX = ("context_attention", "context_mla", "context_mla_module")
+"""Families whose time bends upwards between knots of the load: pairs grow with the square of a
+prompt.  A line between knots as far apart as the tables' lies up to 4 % too high; the roofline,
+scaled at both knots, does not."""
+
 REGIMES = ("alone", "grouped", "wide")
 """Decode attention: every head its own KV head; up to 32 heads share one; more."""
 

@@ -188,3 +188,13 @@ def knots_around(flat: Array, start: int, axis: int, x: float) -> tuple[float, f
         return flat[first + count - 1], math.inf
     low, _ = place(flat, first, count, x)
     return flat[first + low], flat[first + low + 1]
+
+
+@compiled
+def clamp(flat: Array, start: int, axis: int, x: float) -> float:
+    """*x*, or the nearest of the outermost knots of *axis* (0 to 3 of the flat grid at *start*)."""
+    first = start + AXES
+    for before in range(axis):
+        first += int(flat[start + before])
+    last = first + int(flat[start + axis]) - 1
+    return float(min(max(x, flat[first]), flat[last]))

@@ -52,7 +52,7 @@ def grid_for(
         for name, axis in zip(table.family.axes, surface.grid.axes, strict=True)
     ]
     mesh = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    answers = [table.seconds(shape, tuple(float(x) for x in load)) for load in mesh]
+    answers = table.answers(shape, mesh.tolist())
     seconds = np.array([each.seconds for each in answers]).reshape([len(axis) for axis in axes])
     kind = max(each.basis for each in answers).kind
     return Grid(tuple(axes), monotone(seconds), kind, table.source)
@@ -105,7 +105,7 @@ def prompt_grid(
     surface = table.surface(shape)
     first = np.array(new if new is not None else surface.grid.axes[1], dtype=np.float64)
     second = np.array(cached, dtype=np.float64)
-    plain = np.array([table.seconds(shape, (1.0, float(n))).seconds for n in first])
+    plain = np.array([e.seconds for e in table.answers(shape, [[1.0, float(n)] for n in first])])
     fixed = [pl.lit(shape[name]).alias(name) for name in table.family.key if name in shape]
     loads = pl.DataFrame(
         {

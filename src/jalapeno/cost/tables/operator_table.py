@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from jalapeno.cost.tables.basis import Answer, Basis, weakest
-from jalapeno.cost.tables.coordinates import coordinates
+from jalapeno.cost.tables.coordinates import CONVEX, coordinates
 from jalapeno.cost.tables.dtypes import Peaks
 from jalapeno.cost.tables.families import TIME, Family
 from jalapeno.cost.tables.grid import Grid
@@ -21,6 +21,9 @@ from jalapeno.cost.tables.variant import Variant, prepare
 from jalapeno.errors import BadTable, instead
 
 Array = npt.NDArray[np.float64]
+WIDE = 1.15
+"""Knots further apart than this factor get one between them, where times bend."""
+
 Key = tuple[str | int, ...]
 
 
@@ -85,24 +88,39 @@ class OperatorTable:
         """Answer for one *shape* under a *load*, a number an axis.
 
         Multilinear between knots.  Beyond the outermost knots, the calibrated roofline times what
-        the edge shows of it.  Raises ``BadTable`` for an unknown variant or a load below zero.
+        the edge shows of it.  Raises ``BadTable`` for an unknown variant or a load not above zero.
         """
+        return self.answers(shape, [load])[0]
+
+    def answers(
+        self, shape: Mapping[str, str | int], loads: Sequence[Sequence[float]]
+    ) -> list[Answer]:
+        """:meth:`seconds` for several *loads* of one *shape*."""
         surface = self.surface(shape)
-        grid = surface.grid
-        if len(load) != len(grid.axes) or not all(np.isfinite(x) and x > 0.0 for x in load):
-            raise BadTable(
-                f"{self.family.name}: load {tuple(load)}; give a number above zero for each of "
-                f"{', '.join(self.family.axes)}"
-            )
-        held = [min(max(x, axis[0]), axis[-1]) for x, axis in zip(load, grid.axes, strict=True)]
-        seconds = grid.at(held)
-        basis, distance = _nearest(surface, held)
-        beyond = float(np.sqrt(sum(np.log(x / h) ** 2 for x, h in zip(load, held, strict=True))))
-        if beyond > 0.0:
-            there, edge = self._roofline(shape, load), self._roofline(shape, held)
-            seconds *= there / edge
-            basis, distance = Basis.EDGE, distance + beyond
-        return Answer(float(seconds), basis, distance, self.source)
+        axes = surface.grid.axes
+        for load in loads:
+            if len(load) != len(axes) or not all(np.isfinite(x) and x > 0.0 for x in load):
+                raise BadTable(
+                    f"{self.family.name}: load {tuple(load)}; give a number above zero for each "
+                    f"of {', '.join(self.family.axes)}"
+                )
+        asked = np.array(loads, dtype=np.float64).reshape(-1, len(axes))
+        held = np.stack(
+            [np.clip(asked[:, at], axis[0], axis[-1]) for at, axis in enumerate(axes)], axis=1
+        )
+        beyond = np.sqrt((np.log(asked / held) ** 2).sum(axis=1))
+        scale = np.ones(len(asked))
+        out = beyond > 0.0
+        if out.any():
+            scale[out] = self._roofline(shape, asked[out]) / self._roofline(shape, held[out])
+        found = []
+        for at, row in enumerate(held):
+            basis, distance = _nearest(surface, row)
+            if out[at]:
+                basis, distance = Basis.EDGE, distance + float(beyond[at])
+            seconds = float(surface.grid.at(row) * scale[at])
+            found.append(Answer(seconds, basis, distance, self.source))
+        return found
 
     def _asked(self, shape: Mapping[str, str | int], name: str) -> str | int:
         if name not in shape:
@@ -118,10 +136,10 @@ class OperatorTable:
         asked = " ".join(f"{name}={value}" for name, value in zip(names, key, strict=True))
         return BadTable(f"{self.source}: no variant {asked}{instead(asked, known)}")
 
-    def _roofline(self, shape: Mapping[str, str | int], load: Sequence[float]) -> float:
-        columns = {**shape, **dict(zip(self.family.axes, load, strict=True))}
-        frame = pl.DataFrame({name: [columns[name]] for name in self.family.key})
-        return float(self.variant(shape).roofline(frame)[0])
+    def _roofline(self, shape: Mapping[str, str | int], loads: Array) -> Array:
+        frame = pl.DataFrame(loads, schema=list(self.family.axes), orient="row")
+        fixed = [pl.lit(shape[name]).alias(name) for name in self.family.key if name in shape]
+        return self.variant(shape).roofline(frame.with_columns(fixed))
 
     def _made(self, shape: Mapping[str, str | int]) -> Surface:
         variant, axes = self.variant(shape), self._axes(shape)
@@ -141,7 +159,38 @@ class OperatorTable:
         size = tuple(len(axis) for axis in axes)
         kind = Basis(int(basis.max())).kind
         grid = Grid(tuple(axes), monotone(seconds.reshape(size)), kind, self.source)
-        return Surface(grid, basis.reshape(size), distance.reshape(size))
+        surface = Surface(grid, basis.reshape(size), distance.reshape(size))
+        return self._refined(shape, surface) if self.family.name in CONVEX else surface
+
+    def _refined(self, shape: Mapping[str, str | int], surface: Surface) -> Surface:
+        """*surface* with a knot more between any two of the last axis: the scaled roofline there.
+
+        The evidence of the grid stays that of the knots it had.
+        """
+        *others, last = surface.grid.axes
+        wide = np.flatnonzero(last[1:] > WIDE * last[:-1])
+        if not len(wide):
+            return surface
+        middle = np.sqrt(last[wide] * last[wide + 1])
+        model = {
+            name: self._roofline(shape, np.array(list(product(*others, knots)))).reshape(
+                *surface.grid.seconds.shape[:-1], len(knots)
+            )
+            for name, knots in (("knots", last), ("middle", middle))
+        }
+        share = surface.grid.seconds / model["knots"]
+        between = model["middle"] * np.sqrt(share[..., wide] * share[..., wide + 1])
+        seconds = np.insert(surface.grid.seconds, wide + 1, between, axis=-1)
+        apart = 0.5 * np.log(last[wide + 1] / last[wide])
+        near = np.maximum(surface.distance[..., wide], surface.distance[..., wide + 1]) + apart
+        basis = np.maximum(surface.basis[..., wide], surface.basis[..., wide + 1])
+        basis = np.maximum(basis, int(Basis.INTERPOLATED))
+        axes = (*others, np.insert(last, wide + 1, middle))
+        return Surface(
+            Grid(axes, monotone(seconds), surface.grid.kind, surface.grid.source),
+            np.insert(surface.basis, wide + 1, basis, axis=-1),
+            np.insert(surface.distance, wide + 1, near, axis=-1),
+        )
 
     def _axes(self, shape: Mapping[str, str | int]) -> list[Array]:
         rows = self.variant(shape).rows
@@ -171,7 +220,7 @@ class OperatorTable:
         basis[at], distance[at] = int(Basis.MEASURED), 0.0
 
 
-def _nearest(surface: Surface, load: Sequence[float]) -> tuple[Basis, float]:
+def _nearest(surface: Surface, load: Array) -> tuple[Basis, float]:
     """(weakest basis, greatest distance) of the knots between which *load* lies."""
     corners = []
     between = 0.0

@@ -19,6 +19,7 @@ from jalapeno.cost.tables.coordinates import regime
 from jalapeno.cost.tables.dtypes import Peaks
 from jalapeno.cost.tables.families import TIME, Family
 from jalapeno.cost.tables.roofline import LEAST_ROWS, Roofline, fit
+from jalapeno.cost.tables.sample import spread
 from jalapeno.cost.tables.table_file import Table
 from jalapeno.cost.tables.work import work
 from jalapeno.errors import BadTable, unknown_name
@@ -48,7 +49,7 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
 """Family -> the columns whose values share no constants."""
 
 FIT_ROWS = 1500
-"""Rows a system and class that constants are fitted on: every n-th."""
+"""Rows a system and class that constants are fitted on."""
 
 UNITS = {"floor": "s", "wave": "s", "step": "s"}
 """Units of constants; the others are ratios."""
@@ -73,8 +74,7 @@ def fit_classes(tables: Sequence[tuple[Table, Peaks]]) -> dict[str, Roofline]:
         names = class_names(family, table.rows)
         for name in sorted(names.unique().to_list()):
             rows = table.rows.filter(names == name)
-            some = rows.gather_every(max(1, len(rows) // FIT_ROWS))
-            shares.setdefault(name, []).append((some, peaks))
+            shares.setdefault(name, []).append((spread(rows, FIT_ROWS), peaks))
     return {
         name: fit(
             [work(family.name, rows, peaks) for rows, peaks in parts],

@@ -18,12 +18,13 @@ from jalapeno.cost.tables.dtypes import Peaks
 from jalapeno.cost.tables.families import TIME, Family
 from jalapeno.cost.tables.kriging import Kriging, krige
 from jalapeno.cost.tables.roofline import LEAST_ROWS, Roofline, fit
+from jalapeno.cost.tables.sample import spread
 from jalapeno.cost.tables.work import work
 
 Array = npt.NDArray[np.float64]
 
 FIT_ROWS = 1500
-"""Rows that rooflines of a table are calibrated on, every n-th of the sorted rows."""
+"""Rows that rooflines of a table are calibrated on."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,12 +82,12 @@ def same_places(
 
 
 def calibrate(family: Family, rows: pl.DataFrame, peaks: Peaks) -> dict[str, Roofline]:
-    """Rooflines by regime, fitted to every n-th of the *rows*."""
+    """Rooflines by regime, fitted to some of the *rows* (:mod:`.sample`)."""
     regimes = regime(family.name, rows)
     found = {}
     for name in sorted(regimes.unique().to_list()):
         mine = rows.filter(regimes == name)
-        some = mine.gather_every(max(1, len(mine) // FIT_ROWS))
+        some = spread(mine, FIT_ROWS)
         seconds = some[TIME].to_numpy() * 1e-6
         found[name] = (
             fit([work(family.name, some, peaks)], [seconds])

@@ -83,7 +83,7 @@ class Wanted:
             max=1000,
             help="Derivatives made anew at the most; each plays every point once for each unknown.",
         ),
-    ] = 8
+    ] = 12
     as_json: Json = False
     system: Annotated[str | None, _told("--system", "NAME", "Its system.")] = None
     model: Annotated[str | None, _told("--model", "NAME", "Its model.")] = None

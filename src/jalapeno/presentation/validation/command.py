@@ -62,6 +62,10 @@ class Validation:
         Path | None,
         typer.Option("--record", metavar="FILE", help="Record the twin's predictions in FILE."),
     ] = None
+    refit: Annotated[
+        Path | None,
+        typer.Option("--refit", metavar="FILE", help="Fit the twin anew; record its fits in FILE."),
+    ] = None
     against: Annotated[
         Path | None,
         typer.Option("--against", metavar="FILE", help="Compare with this record."),
@@ -75,16 +79,19 @@ def validate_command(asked: Validation) -> None:
     Writes a report, pictures and every prediction to OUT, all of them or none.
     """
     # The simulator and the plots take seconds to import, which list and show should not wait for.
+    from jalapeno.analysis.calibration.recorded import write_fits
+    from jalapeno.analysis.calibration.twin import fitter
     from jalapeno.analysis.validation.suite import gather, validate
     from jalapeno.presentation.progress import stages
     from jalapeno.presentation.validation.as_json import validation_json
 
-    for path in (asked.docs, asked.record):
+    for path in (asked.docs, asked.record, asked.refit):
         if path is not None:
             check_file(path)
     recorded = _recorded(asked.against)
     with atomic_folder(asked.out, OURS) as folder, stages() as progress:
-        data = gather(asked.data, asked.protocol or (), progress, asked.tables)
+        fitting = fitter(progress, anew=asked.refit is not None)
+        data = gather(asked.data, asked.protocol or (), progress, asked.tables, fitting)
         findings = validate(data, asked.tier or ())
         found = Found(data, findings, _drift(findings, recorded))
         content = validation_json(data, findings, found.drifted)
@@ -95,12 +102,14 @@ def validate_command(asked: Validation) -> None:
         _write_page(asked.docs, page, pictures)
     if asked.record is not None:
         _record(asked.record, findings)
+    if asked.refit is not None:
+        write_file(asked.refit, write_fits(fitting.made))
     if asked.as_json:
         show_json(content)
     else:
         _show(found)
     remark(f"report: {asked.out / REPORT}")
-    for made in (asked.docs, asked.record):
+    for made in (asked.docs, asked.record, asked.refit):
         if made is not None:
             remark(f"written: {made}")
 

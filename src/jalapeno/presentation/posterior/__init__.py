@@ -1,0 +1,1 @@
+"""``jalapeno posterior``: tables, pictures and pages of what is inferred of Jalapeño."""

@@ -1,0 +1,121 @@
+"""The twin of a fold knows nothing of what is held out."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from jalapeno import catalogue
+from jalapeno.analysis.calibration import twin
+from jalapeno.analysis.calibration.constants import CONSTANTS
+from jalapeno.analysis.calibration.recorded import digest, read_fits, write_fits
+from jalapeno.analysis.calibration.twin import (
+    Fitter,
+    by_entry,
+    catalogued,
+    thinned,
+    twin_of,
+    unfitted,
+)
+from jalapeno.analysis.validation.suite import gather
+
+
+def quiet(stage: str, done: int, total: int) -> None:
+    pass
+
+
+@pytest.fixture(scope="module")
+def rows() -> pl.DataFrame:
+    """Small points of vLLM on two chips: one model, short prompts, few requests."""
+    every = gather(None, (), quiet).rows
+    small = (
+        (pl.col("engine") == "vllm")
+        & (pl.col("model") == "gpt-oss-120b")
+        & (pl.col("isl") == 1024)
+        & (pl.col("osl") == 1024)
+        & (pl.col("concurrency") <= 16)
+        & pl.col("system").is_in(["h100-hgx", "h200-hgx"])
+    )
+    return every.filter(small).sort("id")
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(twin, "ROUNDS", 2)
+    monkeypatch.setattr(twin, "MOST_POINTS", 14)
+
+
+def lied_about(rows: pl.DataFrame, system: str) -> pl.DataFrame:
+    """*rows* with every time of *system* doubled."""
+    there = pl.col("system") == system
+    return rows.with_columns(
+        pl.when(there).then(2.0 * pl.col(name)).otherwise(name).alias(name)
+        for name in ("measured_ttft_ms", "measured_tpot_ms")
+    )
+
+
+def said(rows: pl.DataFrame, left_out: str) -> pl.DataFrame:
+    """What a twin fitted on all of *rows* but one system says of that system."""
+    fit_on, asked = (
+        rows.filter(pl.col("system") != left_out),
+        rows.filter(pl.col("system") == left_out),
+    )
+    return twin_of(Fitter({})).fit(fit_on)(asked)
+
+
+@pytest.mark.usefixtures("quick")
+def test_lies_about_what_is_held_out_change_nothing_that_is_said_of_it(rows: pl.DataFrame) -> None:
+    honest, lied = said(rows, "h200-hgx"), said(lied_about(rows, "h200-hgx"), "h200-hgx")
+    assert len(honest) == len(rows.filter(pl.col("system") == "h200-hgx")) > 5
+    assert honest.equals(lied)
+
+
+@pytest.mark.usefixtures("quick")
+def test_lies_about_what_is_fitted_to_are_believed(rows: pl.DataFrame) -> None:
+    honest, lied = said(rows, "h200-hgx"), said(lied_about(rows, "h100-hgx"), "h200-hgx")
+    name = "predicted_tpot_ms"
+    assert (lied[name] / honest[name]).mean() > 1.3  # type: ignore[operator]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_fit_of_the_same_rows_on_record_stands_in_for_it(rows: pl.DataFrame) -> None:
+    own = by_entry(rows)["vllm"]
+    first = Fitter({})
+    engine = first.engine("vllm", own)
+    again = Fitter(read_fits(write_fits(first.made).encode()))
+    known = again.engine("vllm", own)
+    assert known.issue_phase == pytest.approx(engine.issue_phase, rel=1e-5)
+    assert set(again.made) == set(first.made)
+    (key,) = first.made
+    assert key == digest("vllm", thinned(own, 14), _unknowns(own))
+
+
+def _unknowns(own: list) -> tuple:  # type: ignore[type-arg]
+    from jalapeno.analysis.calibration.constants import factors
+
+    return (*CONSTANTS, *factors(thinned(own, 14)))
+
+
+def test_thinning_looks_at_names_and_loads_alone(rows: pl.DataFrame) -> None:
+    one = thinned(rows.to_dicts(), 9)
+    other = thinned(lied_about(rows, "h100-hgx").reverse().to_dicts(), 9)
+    assert [row["id"] for row in one] == [row["id"] for row in other]
+    heavy = [row | {"concurrency": 4096} for row in rows.to_dicts()]
+    assert thinned(heavy) == []
+
+
+def test_an_engine_with_few_points_keeps_what_was_fitted_to_nothing(rows: pl.DataFrame) -> None:
+    few = by_entry(rows)["vllm"][:5]
+    assert Fitter({}).engine("vllm", few) == unfitted("vllm")
+    starts = {constant.path: constant.start for constant in CONSTANTS}
+    assert unfitted("vllm").matrix_efficiency == starts["matrix_efficiency"]
+    assert not unfitted("vllm").maturity
+
+
+def test_entries_as_shipped_are_asked_about_a_point_once(rows: pl.DataFrame) -> None:
+    who = catalogued()
+    predict = who.fit(rows.clear())
+    once, twice = predict(rows.head(3)), predict(rows.head(4))
+    assert twice.head(3).equals(once)
+    assert twice["id"].to_list() == rows.head(4)["id"].to_list()
+    assert catalogue.engine("vllm") != unfitted("vllm")
