@@ -54,7 +54,8 @@ _TIMES = ("silicon_ttft_ms", "silicon_tpot_ms")
 _WORDS = ("id", "src", "model_path", "system", "backend", "precision", "mode", "split")
 _OPTIONAL = ("backend_version", "measured", "spec_decode", "statistic")
 STATISTICS = ("mean", "median")
-"""What the times of a row may be of all requests; means where a file does not say."""
+"""What the times of a row may be of all requests.  Means where a file does not say: InferenceX's
+dumps hold means, which points that state both confirm."""
 THROUGHPUT = "silicon_tokens_per_s_per_gpu"
 """Column for output tokens/s over all GPUs where it was measured by itself; else it follows."""
 REQUIRED = (*_WORDS, *_NUMBERS, *_TIMES)
@@ -64,9 +65,8 @@ REQUIRED = (*_WORDS, *_NUMBERS, *_TIMES)
 def read_cleaned(path: Path | str | bytes, only: str = "headline") -> pl.DataFrame:
     """Rows of a file in the cleaned schema: those marked in column *only*, if it has that column.
 
-    Columns are ``MEASURED``, ``LAYOUT`` and ``statistic`` (:data:`STATISTICS`).  Raises
-    :class:`UsageError` for a missing column or an unknown name, :class:`BadFact` for ids that come
-    twice and times that are no times.
+    Columns are ``MEASURED`` and ``LAYOUT``.  Raises :class:`UsageError` for a missing column or an
+    unknown name, :class:`BadFact` for ids that come twice and times that are no times.
     """
     what = "the measured points" if isinstance(path, bytes) else str(path)
     try:
@@ -121,9 +121,6 @@ def _statistic(table: pl.DataFrame, what: str) -> pl.Expr:
 
 def _named(table: pl.DataFrame, what: str) -> pl.DataFrame:
     """*table* in the columns of validation."""
-    if "statistic" not in table.columns:
-        # InferenceX's dumps hold means, which points that state both confirm
-        table = table.with_columns(pl.lit("mean").alias("statistic"))
     for name in _OPTIONAL:
         if name not in table.columns:
             table = table.with_columns(pl.lit(None, pl.String).alias(name))
@@ -151,7 +148,6 @@ def _named(table: pl.DataFrame, what: str) -> pl.DataFrame:
         _translated(table, "precision", {name: name for name in WEIGHTS}, what),
         (pl.col("spec_decode").fill_null("no") != "no").alias("speculative"),
         pl.col("split"),
-        _translated(table, "statistic", {"mean": "mean", "median": "median"}, what),
         pl.format("InferenceX ({}), run of {}", "src", pl.col("measured").fill_null("?")).alias(
             "source"
         ),
@@ -168,7 +164,7 @@ def _named(table: pl.DataFrame, what: str) -> pl.DataFrame:
                 "measured_tokens_per_s_per_gpu"
             )
         )
-    rows = rows.select(*MEASURED, *LAYOUT, "statistic")
+    rows = rows.select(*MEASURED, *LAYOUT)
     require(rows, MEASURED | LAYOUT, what)
     return rows
 
