@@ -20,6 +20,7 @@ EXAMPLES: Mapping[Path_, int] = {
     ("show",): 1200,
     ("scenario",): 1500,
     ("fit",): 100,
+    ("calibrate",): 200,
     ("reproduce",): 200,
     ("validate",): 200,
 }

@@ -111,12 +111,14 @@ class Asked:
     replicates: int
     """Draws of curves; 0: intervals of the covariance alone."""
     seed: int
+    rounds: int
+    """Derivatives made anew at the most."""
     as_of: str
     """Date of the fit."""
 
 
 def calibrate(data: Data, base: Engine, asked: Asked, on_stage: OnStage = silent) -> Calibration:
-    """Fit :data:`.constants.CONSTANTS` and factors to *data*, beginning at their starts.
+    """Fit :data:`.constants.CONSTANTS` and factors to *data*, beginning where *base* stands.
 
     *base* is the engine called ``asked.base``.  Raises :class:`UsageError` for fewer points than
     constants, or where *data* are of one curve and curves are to be drawn.
@@ -124,7 +126,7 @@ def calibrate(data: Data, base: Engine, asked: Asked, on_stage: OnStage = silent
     rows: Sequence[Mapping[str, Any]] = data.rows.to_dicts()
     _check_curves(data, asked.replicates)
     problem = Problem(base, rows, (*CONSTANTS, *factors(rows)))
-    solved = fit(problem, on_stage)
+    solved = fit(problem, on_stage, asked.rounds)
     known = certainty(solved)
     drawn = None
     if asked.replicates:

@@ -3,6 +3,9 @@
 All of it is linear around the solution: in logarithms, with the derivatives and the robust weights
 that the fit ended with.  The covariance takes points as independent.  Points of one curve are not,
 so :mod:`.bootstrap` resamples whole curves; an interval is the wider of both.
+
+Where two constants trade off along a curved valley both are too sure of themselves, and the pair
+is what to look at: its correlation is told.
 """
 
 from __future__ import annotations

@@ -16,6 +16,10 @@ from jalapeno.errors import UsageError
 ROUNDS = 12
 """Derivatives made anew at the most, in a full fit."""
 
+SETTLED = 1e-4
+"""Relative change of the loss or of the unknowns at which a fit ends: what times jump by hides
+anything finer."""
+
 OnStage = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
@@ -66,7 +70,8 @@ def fit(
     """Minimise ``sum soft_l1(residuals / 0.1) + sum (priors)^2`` over all rows (scipy, trust
     region), in *rounds_most* evaluations from *begin* (where the entry stands, if None).
 
-    Raises :class:`UsageError` for fewer points than constants."""
+    Raises :class:`UsageError` for fewer points than constants.
+    """
     needed = sum(constant.table == "" for constant in problem.constants)
     if len(problem.rows) < needed:
         raise UsageError(
@@ -120,6 +125,8 @@ def _solve(
         jac=jacobian,
         bounds=(low, high),
         x_scale=0.3,
+        ftol=SETTLED,
+        xtol=SETTLED,
         max_nfev=most,
     )
     return solved.x, left_at(solved.x)

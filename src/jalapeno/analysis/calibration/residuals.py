@@ -21,8 +21,9 @@ Floats = npt.NDArray[np.float64]
 TTFT_WEIGHT = 0.3
 """Weight of TTFT beside TPOT: it repeats four times worse (2 % against 0.5 %, medians)."""
 
-STEP = 0.01
-"""Relative step of the differences that the derivatives are made of."""
+STEP = 0.03
+"""Relative step of the differences that the derivatives are made of: times jump by about a percent
+where a request just makes a step or just misses it, which smaller steps would take for a slope."""
 
 PEAK = 0.95
 """Most of a chip's peak that constants and factors may promise together."""
@@ -103,25 +104,31 @@ class Problem:
         """(rows, 2, unknowns) by differences around *x*, where residuals are *at*.
 
         A factor multiplies what it stands beside, so its derivative is the sum of theirs (in
-        logarithms) on the rows that it concerns, and nothing is played for it.
+        logarithms) on the rows that it concerns, and nothing is played for it; but where one of
+        them is not unknown, it is tried as they are.
         """
         columns = {constant.path: n for n, constant in enumerate(self.constants)}
         found = np.zeros((len(self.rows), 2, len(self.constants)))
-        high = self.bounds[1]
-        for column in columns.values():
-            if self.constants[column].table == "":
-                moved = x.copy()
-                step = -STEP if x[column] + STEP > high[column] else STEP
-                moved[column] += step
-                found[:, :, column] = (self.residuals(moved) - at) / step
-                on_done(column + 1)
         places = [(chip_of(row), str(row["model"])) for row in self.rows]
-        for column, constant in enumerate(self.constants):
-            if constant.table:
-                which = [n for n, place in enumerate(places) if concerns(constant, *place)]
-                for path in MULTIPLIED[constant.table]:
-                    found[which, :, column] += found[which, :, columns[path]]
-                on_done(column + 1)
+        order = sorted(columns.values(), key=lambda column: self.constants[column].table != "")
+        for done, column in enumerate(order, start=1):
+            constant = self.constants[column]
+            beside = MULTIPLIED.get(constant.table, ())
+            which = [n for n, place in enumerate(places) if concerns(constant, *place)]
+            if beside and set(beside) <= set(columns):
+                each = [columns[path] for path in beside]
+                found[which, :, column] = found[which][:, :, each].sum(axis=2)
+            elif which:
+                found[which, :, column] = self._differences(x, at, column)[which]
+            on_done(done)
+        return found
+
+    def _differences(self, x: Floats, at: Floats, column: int) -> Floats:
+        """(rows, 2): the derivatives by one unknown, played a step away."""
+        moved = x.copy()
+        step = -STEP if x[column] + STEP > self.bounds[1][column] else STEP
+        moved[column] += step
+        found: Floats = (self.residuals(moved) - at) / step
         return found
 
     def prior(self, x: Floats) -> Floats:
@@ -140,12 +147,13 @@ class Problem:
         return np.concatenate([np.diag(SCALE / spread), PENALTY * SCALE * active * peaks])
 
     def _peaks(self) -> Floats:
-        """(pairs of chip and model times efficiencies, unknowns): which logarithms add up to what
-        is promised of the peak."""
+        """(pairs of chip and model times unknown efficiencies, unknowns): which logarithms add up
+        to what is promised of the peak."""
         place = {constant.path: n for n, constant in enumerate(self.constants)}
         pairs = sorted({(chip_of(row), str(row["model"])) for row in self.rows})
-        found = np.zeros((len(pairs) * len(RATES), len(self.constants)))
-        for line, ((chip, model), path) in enumerate(product(pairs, RATES)):
+        lines = [*product(pairs, (path for path in RATES if path in place))]
+        found = np.zeros((len(lines), len(self.constants)))
+        for line, ((chip, model), path) in enumerate(lines):
             paths = (path, *(f"maturity.{key}" for key in (chip, model, f"{chip}/{model}")))
             found[line, [place[each] for each in paths if each in place]] = 1.0
         return found

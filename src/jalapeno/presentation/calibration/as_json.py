@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from jalapeno.analysis.calibration.calibrate import Calibration
@@ -61,12 +62,12 @@ SLICES = ("model", "system")
 
 
 def _constants(found: Calibration) -> list[dict[str, Any]]:
-    values = found.fit.values
+    values, begin = found.fit.values, np.exp(found.fit.problem.begin)
     return [
         {
             "path": constant.path,
             "unit": "s" if is_time(constant) else "",
-            "start": constant.start,
+            "before": float(begin[place]),
             "value": float(values[place]),
             "low": float(found.low[place]),
             "high": float(found.high[place]),

@@ -75,6 +75,15 @@ class Wanted:
         typer.Option("--bootstrap", min=0, max=100_000, help="Draws of whole curves; 0: none."),
     ] = 200
     seed: Seed = 0
+    rounds: Annotated[
+        int,
+        typer.Option(
+            "--rounds",
+            min=1,
+            max=1000,
+            help="Derivatives made anew at the most; each plays every point once for each unknown.",
+        ),
+    ] = 12
     as_json: Json = False
     system: Annotated[str | None, _told("--system", "NAME", "Its system.")] = None
     model: Annotated[str | None, _told("--model", "NAME", "Its model.")] = None
@@ -120,6 +129,7 @@ def calibrate_command(asked: Wanted) -> None:
                 base=base_name,
                 replicates=asked.bootstrap,
                 seed=asked.seed,
+                rounds=asked.rounds,
                 as_of=today,
             ),
             progress,

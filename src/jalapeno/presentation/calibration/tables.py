@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 
 from jalapeno.analysis.calibration.calibrate import Calibration
@@ -44,12 +45,12 @@ def tables(found: Calibration) -> list[Table]:
 
 
 def constants_table(found: Calibration) -> Table:
-    """Each unknown: start, value, 90 % interval, what the data say of it."""
-    values = found.fit.values
+    """Each unknown: where the fit began, value, 90 % interval, what the data say of it."""
+    values, begin = found.fit.values, np.exp(found.fit.problem.begin)
     rows = [
         (
             constant.path,
-            shown(constant, constant.start),
+            shown(constant, float(begin[place])),
             shown(constant, float(values[place])),
             shown(constant, float(found.low[place])),
             shown(constant, float(found.high[place])),
@@ -68,7 +69,7 @@ def constants_table(found: Calibration) -> Table:
     return Table(
         title=f"{data.engine}, fitted to {counted(len(data.rows), 'point')} on "
         f"{counted(data.curves, 'curve')}",
-        headers=("constant", "start", "value", "90 % from", "to", "the data"),
+        headers=("constant", "before", "value", "90 % from", "to", "the data"),
         align="lrrrrl",
         rows=tuple(rows),
         note=f"Intervals: {how}. {known.effective:.1f} of {len(rows)} unknowns are determined by "
