@@ -31,7 +31,6 @@ def rows() -> pl.DataFrame:
     small = (
         (pl.col("engine") == "vllm")
         & (pl.col("model") == "gpt-oss-120b")
-        & (pl.col("isl") == 1024)
         & (pl.col("osl") == 1024)
         & (pl.col("concurrency") <= 16)
         & pl.col("system").is_in(["h100-hgx", "h200-hgx"])
@@ -68,13 +67,15 @@ def test_lies_about_what_is_held_out_change_nothing_that_is_said_of_it(rows: pl.
     honest, lied = said(rows, "h200-hgx"), said(lied_about(rows, "h200-hgx"), "h200-hgx")
     assert len(honest) == len(rows.filter(pl.col("system") == "h200-hgx")) > 5
     assert honest.equals(lied)
+    asked = rows.filter(pl.col("system") == "h200-hgx")
+    assert not twin_of(Fitter({})).fit(rows.clear())(asked).equals(honest), "a fit was made"
 
 
 @pytest.mark.usefixtures("quick")
 def test_lies_about_what_is_fitted_to_are_believed(rows: pl.DataFrame) -> None:
     honest, lied = said(rows, "h200-hgx"), said(lied_about(rows, "h100-hgx"), "h200-hgx")
     name = "predicted_tpot_ms"
-    assert (lied[name] / honest[name]).mean() > 1.3  # type: ignore[operator]
+    assert (lied[name] / honest[name]).mean() > 1.1  # type: ignore[operator]
 
 
 @pytest.mark.usefixtures("quick")
@@ -101,7 +102,7 @@ def test_thinning_looks_at_names_and_loads_alone(rows: pl.DataFrame) -> None:
     other = thinned(lied_about(rows, "h100-hgx").reverse().to_dicts(), 9)
     assert [row["id"] for row in one] == [row["id"] for row in other]
     heavy = [row | {"concurrency": 4096} for row in rows.to_dicts()]
-    assert thinned(heavy) == []
+    assert thinned(heavy, 9) == []
 
 
 def test_an_engine_with_few_points_keeps_what_was_fitted_to_nothing(rows: pl.DataFrame) -> None:

@@ -52,7 +52,7 @@ class Fitter:
 
     def engine(self, name: str, rows: Rows) -> Engine:
         """Entry *name* fitted to *rows* of its own, or as :func:`unfitted` where they are few."""
-        kept = thinned(rows)
+        kept = thinned(rows, MOST_POINTS)
         if len(kept) < FITTABLE:
             return unfitted(name)
         unknowns = (*CONSTANTS, *factors(kept))
@@ -77,7 +77,7 @@ class Fitter:
         }
 
 
-def thinned(rows: Rows, most: int = MOST_POINTS) -> Rows:
+def thinned(rows: Rows, most: int) -> Rows:
     """At most *most* of *rows*, none with more than :data:`MOST_IN_FLIGHT` requests in flight;
     which ones depends on their names alone."""
     small = [row for row in rows if row["concurrency"] <= MOST_IN_FLIGHT]
@@ -111,7 +111,7 @@ def twin_of(fitting: Fitter) -> Contender:
         engines = {name: fitting.engine(name, rows) for name, rows in by_entry(given).items()}
         return predictor(lambda name, system, model: engines.get(name) or unfitted(name))
 
-    return Contender(TWIN, "the twin", fitted)
+    return Contender(TWIN, "the twin", fitted, needs_rows=False)
 
 
 def catalogued() -> Contender:

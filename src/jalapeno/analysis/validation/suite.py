@@ -28,13 +28,15 @@ def gather(
 ) -> Data:
     """What the tiers look at: points of the file at *path*, or those that ship; sifted.
 
-    *protocols*: those named, or all; *tables*: a folder of operator tables; *fitting*: who fits the
+    *protocols*: those named, or all of them for the points that ship and ``datasheet`` for others,
+    which nothing was fitted to; *tables*: a folder of operator tables; *fitting*: who fits the
     twin (None: fits that ship stand in for fits of the same rows).  Where nothing ships and no file
     is named there are no points.
     """
     for name in protocols:
         protocol(name)
     content = shipped(ROWS) if path is None else path
+    usual = tuple(PROTOCOLS) if path is None else ("datasheet",)
     none = pl.DataFrame(schema=MEASURED | LAYOUT)
     sifted = sift(none if content is None else read_cleaned(content))
     return Data(
@@ -42,7 +44,7 @@ def gather(
         excluded=sifted.excluded,
         source=ATTRIBUTION if path is None else path.name,
         contenders=(*everyone(), catalogued(), twin_of(fitting or fitter(on_progress))),
-        protocols=tuple(name for name in PROTOCOLS if not protocols or name in protocols),
+        protocols=tuple(name for name in PROTOCOLS if name in (protocols or usual)),
         tables=tables,
         on_progress=on_progress,
     )

@@ -42,7 +42,11 @@ class Validation:
     ] = None
     protocol: Annotated[
         list[str] | None,
-        typer.Option("--protocol", metavar="NAME", help="Only this protocol; repeatable."),
+        typer.Option(
+            "--protocol",
+            metavar="NAME",
+            help="Only this protocol; repeatable. With --data, datasheet unless named.",
+        ),
     ] = None
     data: Annotated[
         Path | None,
