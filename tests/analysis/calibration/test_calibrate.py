@@ -129,7 +129,7 @@ def test_versions_of_the_data_are_those_of_the_entry(found: Calibration, exact: 
     rows = found.data.rows
     for column, expected in (
         (pl.lit("unknown"), "unknown"),
-        (pl.format("0.{}", "concurrency"), "several"),
+        (pl.format("0.{}", "concurrency"), "0.16, 0.4, 0.8"),
     ):
         data = Data("vllm", rows.with_columns(column.alias("engine_version")), rows, {}, "x")
         assert naming(data, exact, ASKED)["version"] == expected

@@ -73,9 +73,9 @@ def test_a_fit_that_begins_at_the_fit_stays_there(exact: Fit) -> None:
 
 def test_a_fit_begins_where_the_entry_stands(exact: Fit) -> None:
     begin = np.exp(exact.problem.begin)
-    facts = catalogue.engine("vllm")
-    assert begin[:4] == pytest.approx([getattr(facts, one.path) for one in SMALL[:4]])
-    assert begin[4:] == pytest.approx(1.0)
+    entry = catalogue.engine("vllm")
+    assert begin[:4] == pytest.approx([getattr(entry, one.path) for one in SMALL[:4]])
+    assert begin[4:] == pytest.approx([entry.issue_scale.get(one.key, 1.0) for one in SMALL[4:]])
 
 
 def test_what_an_entry_says_beyond_the_bounds_is_no_place_to_begin(exact: Fit) -> None:

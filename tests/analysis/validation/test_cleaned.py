@@ -217,3 +217,15 @@ def test_gpus_are_those_of_the_pools() -> None:
         for pool in ("prefill", "decode")
     ]
     assert rows.filter(sizes[0] + sizes[1] != pl.col("gpus")).is_empty()
+
+
+def test_a_row_says_whether_its_times_are_means_or_medians(write: Write) -> None:
+    rows = [AGG | {"statistic": "median"}, AGG | {"id": "b"}]
+    found = read_cleaned(write(*rows, more=("statistic",)))
+    assert found["statistic"].to_list() == ["median", "mean"]
+    assert read_cleaned(write(AGG))["statistic"].to_list() == ["mean"]
+
+
+def test_another_statistic_is_refused_with_the_list(write: Write) -> None:
+    with pytest.raises(UsageError, match="known: mean, median"):
+        read_cleaned(write(AGG | {"statistic": "mode"}, more=("statistic",)))
