@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from jalapeno import catalogue
 from jalapeno.analysis.calibration.fit import Fit, fit
-from jalapeno.analysis.calibration.residuals import Problem
-from tests.analysis.calibration.small import CONSTANTS, TRUTH, problem, rows
+from tests.analysis.calibration.small import problem, rows
 
 ROUNDS = 12
 """Enough to settle without noise."""
@@ -32,14 +29,8 @@ def exact(clean: Rows) -> Fit:
 
 @pytest.fixture(scope="session")
 def noisy() -> list[Fit]:
-    """Fits of the points with two percent of noise, four times anew; issue_phase is known, for
-    beside host_step so few points hardly tell it."""
-    engine = replace(catalogue.engine("vllm"), issue_phase=TRUTH[1])
-    unknown = (CONSTANTS[0], *CONSTANTS[2:])
-    return [
-        fit(Problem(engine, rows(noise=0.02, seed=seed), unknown), rounds_most=ROUNDS)
-        for seed in range(4)
-    ]
+    """Fits of the points with two percent of noise, four times anew."""
+    return [fit(problem(rows(noise=0.02, seed=seed)), rounds_most=ROUNDS) for seed in range(4)]
 
 
 @pytest.fixture(scope="session")

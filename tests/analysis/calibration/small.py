@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from jalapeno import catalogue
 from jalapeno.analysis.calibration.constants import Constant, engine_with
 from jalapeno.analysis.calibration.residuals import TTFT_WEIGHT, Problem
+from jalapeno.analysis.calibration.twin import unfitted
 from jalapeno.analysis.evidence.answers import Answer, answers
 from jalapeno.catalogue import Engine
 from tests.analysis.validation.points import row
@@ -18,15 +18,14 @@ Row = Mapping[str, Any]
 
 CONSTANTS = (
     Constant("memory_efficiency", 0.85, 0.4, 0.98),
-    Constant("issue_phase", 5e-6, 0.5e-6, 20e-6),
     Constant("host_step", 200e-6, 10e-6, 5e-3),
     Constant("first_token_delay", 40e-3, 1e-3, 0.4),
     Constant("issue_scale.h200", 1.0, 0.25, 4.0, 0.3),
     Constant("issue_scale.b200", 1.0, 0.25, 4.0, 0.3),
 )
-"""Four constants, a factor of a chip that is measured and one of a chip that is not."""
+"""Three constants, a factor of a chip that is measured and one of a chip that is not."""
 
-TRUTH = (0.7, 3e-6, 500e-6, 80e-3, 1.0, 1.0)
+TRUTH = (0.7, 500e-6, 80e-3, 1.0, 1.0)
 
 PLACES = (
     *(("h100-hgx", "gpt-oss-120b", "fp4", tp, flight) for tp in (2, 8) for flight in (4, 16)),
@@ -64,11 +63,11 @@ def rows(
     return bare
 
 
-def truly(engine: str = "vllm") -> Engine:
+def truly() -> Engine:
     """The engine that the rows are measured with."""
-    return engine_with(catalogue.engine(engine), CONSTANTS, TRUTH)
+    return engine_with(unfitted("vllm"), CONSTANTS, TRUTH)
 
 
 def problem(of: Sequence[Row]) -> Problem:
     """What is unknown of the engine behind them."""
-    return Problem(catalogue.engine("vllm"), of, CONSTANTS)
+    return Problem(unfitted("vllm"), of, CONSTANTS)

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from jalapeno import catalogue
-from jalapeno.analysis.calibration import calibrate as module
 from jalapeno.analysis.calibration.calibrate import (
     DRAFTING,
     Asked,
@@ -20,10 +19,10 @@ from jalapeno.analysis.calibration.calibrate import (
     played,
 )
 from jalapeno.analysis.calibration.fit import Fit
+from jalapeno.analysis.calibration.twin import unfitted
 from jalapeno.analysis.evidence.sources.points import COLUMNS, LEFT_OUT, Points
 from jalapeno.catalogue import Kind, engine_of
 from jalapeno.errors import UsageError
-from tests.analysis.calibration.small import CONSTANTS as SMALL
 from tests.analysis.calibration.small import TRUTH
 from tests.analysis.validation.points import frame, row
 
@@ -37,12 +36,9 @@ def points(rows: list[dict[str, Any]], statistic: str = "mean") -> Points:
 
 @pytest.fixture(scope="session")
 def found(clean: list[dict[str, Any]]) -> Calibration:
-    """The small points, with the small unknowns."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "CONSTANTS", SMALL)
-        patch.setattr(module, "factors", lambda rows: [])
-        data = choose(points(clean), None, "made up")
-        return calibrate(data, catalogue.engine("vllm"), ASKED)
+    """The small points, with all unknowns."""
+    data = choose(points(clean), None, "made up")
+    return calibrate(data, unfitted("vllm"), ASKED)
 
 
 # ---- which points
@@ -91,7 +87,10 @@ def test_medians_are_counted() -> None:
 
 
 def test_constants_are_found_and_errors_vanish(found: Calibration) -> None:
-    assert found.fit.values == pytest.approx(TRUTH, rel=0.2)
+    constants = found.fit.problem.constants
+    values = {one.path: value for one, value in zip(constants, found.fit.values, strict=True)}
+    assert values["memory_efficiency"] == pytest.approx(TRUTH[0], rel=0.1)
+    assert values["first_token_delay"] == pytest.approx(TRUTH[2], rel=0.1)
     after = found.after["predicted_tpot_ms"] / found.after["measured_tpot_ms"] - 1.0
     before = found.before["predicted_tpot_ms"] / found.before["measured_tpot_ms"] - 1.0
     assert after.abs().mean() < 0.01 < before.abs().mean()  # type: ignore[operator]
@@ -109,11 +108,11 @@ def test_intervals_hold_the_values(found: Calibration) -> None:
     assert (found.low <= found.fit.values).all()
     assert (found.fit.values <= found.high).all()
     assert found.drawn is not None
-    assert found.drawn.shape == (20, len(SMALL))
+    assert found.drawn.shape == (20, len(found.fit.problem.constants))
 
 
 def test_before_is_what_the_base_says(found: Calibration) -> None:
-    expected, _ = played(found.data.rows, catalogue.engine("vllm"))
+    expected, _ = played(found.data.rows, unfitted("vllm"))
     assert expected["predicted_ttft_ms"].equals(found.before["predicted_ttft_ms"])
 
 
@@ -129,7 +128,7 @@ def test_versions_of_the_data_are_those_of_the_entry(found: Calibration, exact: 
     rows = found.data.rows
     for column, expected in (
         (pl.lit("unknown"), "unknown"),
-        (pl.format("0.{}", "concurrency"), "several"),
+        (pl.format("0.{}", "concurrency"), "0.16, 0.4, 0.8"),
     ):
         data = Data("vllm", rows.with_columns(column.alias("engine_version")), rows, {}, "x")
         assert naming(data, exact, ASKED)["version"] == expected

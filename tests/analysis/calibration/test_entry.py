@@ -11,7 +11,7 @@ import pytest
 
 from jalapeno import catalogue
 from jalapeno.analysis.calibration.certainty import certainty
-from jalapeno.analysis.calibration.constants import CONSTANTS, LAYER, factors
+from jalapeno.analysis.calibration.constants import CONSTANTS, LAYER, engine_with, factors
 from jalapeno.analysis.calibration.entry import entry_text, entry_tree
 from jalapeno.analysis.calibration.fit import Fit
 from jalapeno.analysis.calibration.residuals import Problem
@@ -36,8 +36,9 @@ def read_back(tree: dict[str, Any]) -> Engine:
 
 def test_what_is_written_reads_back_as_the_engine_that_was_fitted(exact: Fit) -> None:
     found = read_back(tree_of(exact))
+    fitted = engine_with(catalogue.engine("vllm"), SMALL, exact.values.tolist())
     for field in fields(Engine):
-        value, expected = getattr(found, field.name), getattr(exact.engine, field.name)
+        value, expected = getattr(found, field.name), getattr(fitted, field.name)
         match field.name:
             case "name" | "title" | "version" | "facts":
                 continue
@@ -73,7 +74,7 @@ def test_all_else_keeps_the_evidence_of_the_base(exact: Fit) -> None:
     facts, before = read_back(tree_of(exact)).facts, catalogue.engine("vllm").facts
     fitted = {constant.path for constant in SMALL} | set(LAYER)
     for path, fact in before.items():
-        if path not in fitted:
+        if path not in fitted and not path.startswith(("maturity.", "issue_scale.")):
             assert facts[path] == fact, path
 
 

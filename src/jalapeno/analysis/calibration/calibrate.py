@@ -168,7 +168,7 @@ def naming(data: Data, solved: Fit, asked: Asked) -> dict[str, str]:
     typical = float(np.median(left)) - 1.0 if len(left) else math.nan
     return {
         "name": asked.name,
-        "version": versions[0] if len(versions) == 1 else "several" if versions else "unknown",
+        "version": ", ".join(versions) or "unknown",
         "source": (
             f"{data.source}: {int(solved.answered.sum())} points on {data.curves} curves; "
             f"median error of mean TPOT left over {100.0 * typical:.1f} %; low and high hold 90 %"

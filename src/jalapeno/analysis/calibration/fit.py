@@ -17,8 +17,7 @@ ROUNDS = 12
 """Derivatives made anew at the most, in a full fit."""
 
 SETTLED = 1e-4
-"""Relative change of the loss or of the unknowns at which a fit ends: what times jump by hides
-anything finer."""
+"""Relative change of the loss at which a fit ends: what times jump by hides anything finer."""
 
 OnStage = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
@@ -126,7 +125,6 @@ def _solve(
         bounds=(low, high),
         x_scale=0.3,
         ftol=SETTLED,
-        xtol=SETTLED,
         max_nfev=most,
     )
     return solved.x, left_at(solved.x)
