@@ -27,7 +27,7 @@ def test_tiers_come_in_the_registrys_order_and_all_where_none_is_named() -> None
 
 
 def test_an_unknown_tier_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UnknownName, match="known: T1, T2, T4, T5, T7, power"):
+    with pytest.raises(UnknownName, match="known: T1, T2, T3, T4, T5, T7, power"):
         tiers(["T2", "T99"])
 
 

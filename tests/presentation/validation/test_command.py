@@ -10,7 +10,6 @@ import pytest
 
 from jalapeno.analysis.validation import suite
 from jalapeno.analysis.validation.cleaned import ENGINES, MODELS, SYSTEMS
-from jalapeno.analysis.validation.contenders import baselines
 from jalapeno.analysis.validation.drift import read_record
 from jalapeno.presentation import pictures
 from jalapeno.presentation.validation.command import OURS
@@ -54,9 +53,15 @@ def points(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def with_twin(monkeypatch: pytest.MonkeyPatch) -> None:
+def with_twin(monkeypatch: pytest.MonkeyPatch, without_ours: None) -> None:
     """Let a twin play that is a fifth too slow."""
-    monkeypatch.setattr(suite, "everyone", lambda: (*baselines(), twin(grid())))
+    monkeypatch.setattr(suite, "ours", lambda fitting: (twin(grid()),))
+
+
+@pytest.fixture(autouse=True)
+def without_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody play who takes longer than a moment."""
+    monkeypatch.setattr(suite, "ours", lambda fitting: ())
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +105,7 @@ def test_a_record_shows_no_drift_against_itself_and_some_against_another(
     assert len(read_record(record.read_bytes(), "record")) == 48
     same = call(*ask, "--out", tmp_path / "out", "--against", record)
     assert "0 moved by more than 2.0 %" in same.out
-    monkeypatch.setattr(suite, "everyone", lambda: (twin(grid(), 1.1),))
+    monkeypatch.setattr(suite, "ours", lambda fitting: (twin(grid(), 1.1),))
     moved = call(*ask, "--out", tmp_path / "out", "--against", record)
     assert "48 moved by more than 2.0 %" in moved.out
     assert "was 20.0 % then and 10.0 % now" in moved.out

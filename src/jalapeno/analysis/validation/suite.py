@@ -9,7 +9,7 @@ import polars as pl
 
 from jalapeno.analysis.calibration.twin import Fitter, catalogued, fitter, twin_of
 from jalapeno.analysis.validation.cleaned import read_cleaned
-from jalapeno.analysis.validation.contenders import everyone
+from jalapeno.analysis.validation.contenders import Contender, everyone
 from jalapeno.analysis.validation.protocols import PROTOCOLS, protocol
 from jalapeno.analysis.validation.rows import LAYOUT, MEASURED
 from jalapeno.analysis.validation.shipped import ROWS, shipped
@@ -43,11 +43,16 @@ def gather(
         rows=sifted.rows,
         excluded=sifted.excluded,
         source=ATTRIBUTION if path is None else path.name,
-        contenders=(*everyone(), catalogued(), twin_of(fitting or fitter(on_progress))),
+        contenders=(*everyone(), *ours(fitting or fitter(on_progress))),
         protocols=tuple(name for name in PROTOCOLS if name in (protocols or usual)),
         tables=tables,
         on_progress=on_progress,
     )
+
+
+def ours(fitting: Fitter) -> tuple[Contender, ...]:
+    """The twin with the engine entries that ship, and the twin that *fitting* fits."""
+    return (catalogued(), twin_of(fitting))
 
 
 def validate(data: Data, names: Iterable[str] = ()) -> list[Finding]:
