@@ -7,7 +7,7 @@ import pytest
 
 from jalapeno import catalogue
 from jalapeno.analysis.calibration import twin
-from jalapeno.analysis.calibration.constants import CONSTANTS
+from jalapeno.analysis.calibration.constants import CONSTANTS, factors
 from jalapeno.analysis.calibration.recorded import digest, read_fits, write_fits
 from jalapeno.analysis.calibration.twin import (
     FITTABLE,
@@ -68,7 +68,7 @@ def test_lies_about_what_is_held_out_change_nothing_that_is_said_of_it(rows: pl.
     honest, lied = said(rows, "h100-hgx"), said(lied_about(rows, "h100-hgx"), "h100-hgx")
     assert len(honest) == len(rows.filter(pl.col("system") == "h100-hgx")) > 5
     assert honest.equals(lied)
-    asked = rows.filter(pl.col("system") == "h200-hgx")
+    asked = rows.filter(pl.col("system") == "h100-hgx")
     assert not twin_of(Fitter({})).fit(rows.clear())(asked).equals(honest), "a fit was made"
 
 
@@ -89,13 +89,8 @@ def test_a_fit_of_the_same_rows_on_record_stands_in_for_it(rows: pl.DataFrame) -
     assert known.issue_phase == pytest.approx(engine.issue_phase, rel=1e-5)
     assert set(again.made) == set(first.made)
     (key,) = first.made
-    assert key == digest("vllm", thinned(own), _unknowns(own))
-
-
-def _unknowns(own: list) -> tuple:  # type: ignore[type-arg]
-    from jalapeno.analysis.calibration.constants import factors
-
-    return (*CONSTANTS, *factors(thinned(own)))
+    kept = thinned(own, twin.MOST_POINTS)
+    assert key == digest("vllm", kept, (*CONSTANTS, *factors(kept)))
 
 
 def test_thinning_looks_at_names_and_loads_alone(rows: pl.DataFrame) -> None:

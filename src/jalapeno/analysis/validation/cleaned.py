@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from jalapeno import catalogue
-from jalapeno.analysis.validation.features import WEIGHTS
+from jalapeno.analysis.evidence.checkpoints import WEIGHTS
 from jalapeno.analysis.validation.rows import (
     LAYOUT,
     LAYOUT_OF_POOL,

@@ -15,19 +15,14 @@ from typing import Any
 import numpy as np
 
 from jalapeno import catalogue
+from jalapeno.analysis.evidence.checkpoints import served
 from jalapeno.analysis.validation.rows import RATIO
 from jalapeno.catalogue import Engine, Model
 from jalapeno.cost.formulas import touched_experts
 from jalapeno.cost.operator import ALL_REDUCE, EXPERTS
-from jalapeno.mapping import Plan, Precision, batch
+from jalapeno.mapping import Plan, batch
 from jalapeno.mapping.lower import Placed, lower
 from jalapeno.mapping.rates import Rates
-
-WEIGHTS = {"fp4": "nvfp4", "fp8": "fp8", "int4": "int4", "bf16": "bf16"}
-"""Format of the weights that a row's ``precision`` names."""
-
-ACTIVATIONS = {"nvfp4": "nvfp4", "fp8": "fp8", "int4": "bf16", "bf16": "bf16", "mxfp4": "bf16"}
-"""What meets them."""
 
 PERFECT = (
     "matrix_efficiency",
@@ -87,31 +82,6 @@ class Work:
         return max(self.weights + self.kv, self.flops + self.attention)
 
 
-def served(model: Model, precision: str) -> Precision:
-    """The formats that a row's *precision* stands for.
-
-    A checkpoint of four bits keeps the attention of a mixture of experts in its published format;
-    gpt-oss is served as published whatever the label says.  The KV cache is FP8 below 16 bits of
-    weights on NVIDIA's recipes of FP4 and FP8, and BF16 otherwise.
-    """
-    own, named = model.weights, WEIGHTS[precision]
-    published = own.get("experts", own.get("dense")) == "mxfp4"
-    narrow = {"experts": named, "shared": named, "dense": named, "attention": named}
-    if named in ("nvfp4", "int4") and model.moe.experts:
-        narrow["attention"] = own["attention"]
-    if named == "int4":
-        narrow |= {"shared": own.get("shared", named), "dense": own.get("dense", named)}
-    if published:
-        narrow = {name: own.get(name, own["attention"]) for name in narrow}
-    acts = {f"{name}_act": _activation(form) for name, form in narrow.items()}
-    kv = "fp8" if precision in ("fp4", "fp8") and not published else "bf16"
-    return Precision(**narrow, **acts, core="bf16", kv=kv, head="bf16")
-
-
-def _activation(weights: str) -> str:
-    return ACTIVATIONS.get(weights, "fp8")
-
-
 @cache
 def ideal(name: str) -> Engine:
     """Engine *name* with every efficiency one and every fixed cost nothing."""
@@ -124,16 +94,17 @@ def ideal(name: str) -> Engine:
 @cache
 def placed(system: str, model: str, precision: str, cut: tuple[int, int, int]) -> list[Placed]:
     """The operators of a step under *cut* (tp, dp, ep), at datasheet rates."""
-    found, (tp, dp, ep) = catalogue.model(model), cut
+    found, where, (tp, dp, ep) = catalogue.model(model), catalogue.system(system), cut
+    engine = ideal("tensorrt-llm")
     plan = Plan(
         tp=tp,
         dp=dp,
         ep=tp * dp if dp > 1 and found.moe.experts else ep,
         max_running=1,
         max_tokens=1,
-        precision=served(found, precision),
+        precision=served(found, where.chip, engine, precision),
     )
-    rates = Rates.of(catalogue.system(system), ideal("tensorrt-llm"), found)
+    rates = Rates.of(where, engine, found)
     return lower(found, plan, rates)
 
 
