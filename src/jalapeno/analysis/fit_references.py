@@ -24,6 +24,7 @@ Floats = npt.NDArray[np.float64]
 
 FREE: dict[str, tuple[float, float]] = {
     "matrix_efficiency": (0.2, 0.95),
+    "experts_share": (0.3, 1.6),
     "prefill_attention_efficiency": (0.15, 0.95),
     "decode_attention_efficiency": (0.1, 0.9),
     "memory_efficiency": (0.5, 0.95),
