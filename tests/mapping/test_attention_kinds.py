@@ -144,7 +144,7 @@ def test_a_query_gathers_its_own_entries() -> None:
 def test_a_long_prompt_is_cheaper_than_with_full_attention() -> None:
     late = chunk(100_000, 2048)
     ranks = {"dp": 8, "ep": 8}  # whose indexers do not repeat each other
-    assert seconds(priced(sparse(), **ranks), late) < 0.4 * seconds(priced(R1, **ranks), late)
+    assert seconds(priced(sparse(), **ranks), late) < 0.42 * seconds(priced(R1, **ranks), late)
 
 
 def test_layers_may_share_an_indexer() -> None:
