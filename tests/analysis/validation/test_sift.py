@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jalapeno.analysis.validation.sift import FACTOR, sift
+from jalapeno.analysis.validation.sift import FACTOR, contradicted, sift
 from tests.analysis.validation.points import frame, grid, row
 
 
@@ -68,3 +68,32 @@ def test_gpus_that_are_not_those_of_the_layout_are_left_out(changes: dict[str, o
         "point-001",
         "its layout is incomplete, or of other GPUs than it names",
     )
+
+
+# ---- points against their own curve
+
+
+def test_tokens_that_come_faster_under_more_load_are_a_contradiction() -> None:
+    assert contradicted([4, 16, 64], [10.0, 12.0, 5.0]) == {2}
+
+
+def test_of_one_slow_point_and_many_others_the_slow_one_goes() -> None:
+    assert contradicted([16, 64, 64, 256], [60.0, 20.0, 20.0, 30.0]) == {0}
+
+
+def test_points_of_nearly_one_load_do_not_contradict_each_other() -> None:
+    assert contradicted([16, 32], [60.0, 20.0]) == set()
+
+
+@given(st.lists(st.tuples(st.integers(1, 512), st.floats(1.0, 100.0)), max_size=12))
+def test_what_is_left_agrees_and_what_rises_is_kept(points: list[tuple[int, float]]) -> None:
+    loads, times = [load for load, _ in points], [time for _, time in points]
+    gone = contradicted(loads, times)
+    kept = [place for place in range(len(points)) if place not in gone]
+    assert contradicted([loads[n] for n in kept], [times[n] for n in kept]) == set()
+    assert contradicted(sorted(loads), sorted(times)) == set()
+
+
+def test_rows_without_curves_are_not_held_against_each_other() -> None:
+    rows = grid()
+    assert sift(rows.drop("curve")).excluded.is_empty()

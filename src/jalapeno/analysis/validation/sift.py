@@ -97,7 +97,9 @@ def contradicted(loads: Sequence[int], times: Sequence[float]) -> set[int]:
 
 
 def _contradicting(rows: pl.DataFrame) -> pl.Series:
-    """For each row whether it contradicts its own curve."""
+    """For each row whether it contradicts its own curve; none where no row names one."""
+    if "curve" not in rows.columns:
+        return pl.Series("contradicting", [False] * len(rows), pl.Boolean)
     numbered = rows.select("curve", "concurrency", "measured_tpot_ms").with_row_index("place")
     bad: set[int] = set()
     good = numbered.filter(pl.col("measured_tpot_ms") > 0.0)
