@@ -16,7 +16,7 @@ from jalapeno.analysis.validation.shipped import ROWS, shipped
 from jalapeno.analysis.validation.sift import sift
 from jalapeno.analysis.validation.tiers import Data, Finding, OnProgress, tiers
 
-ATTRIBUTION = "InferenceX by SemiAnalysis (Apache-2.0), most of it by way of NVIDIA's AIConfigurator"
+ATTRIBUTION = "InferenceX by SemiAnalysis (Apache-2.0), mostly by way of NVIDIA's AIConfigurator"
 
 
 def gather(

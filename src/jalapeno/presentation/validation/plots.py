@@ -30,7 +30,7 @@ COLOURS = (
 """Of systems in the order of their names: shape tells them apart without colour."""
 
 SOURCES = (
-    "Measured: InferenceX by SemiAnalysis (Apache-2.0), most of it by way of NVIDIA's AIConfigurator."
+    "Measured: InferenceX by SemiAnalysis (Apache-2.0), mostly by way of NVIDIA's AIConfigurator."
 )
 AXES = {"by band": "in flight"}
 
