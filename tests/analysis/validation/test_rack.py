@@ -138,7 +138,9 @@ def test_a_run_that_speculates_says_whose_acceptance_was_taken(frame: pl.DataFra
     assert drafted["layout"].str.contains("MTP3").all()
 
 
-def test_a_run_that_speculates_is_as_fast_as_measured_within_fifteen_percent(frame: pl.DataFrame) -> None:
+def test_a_run_that_speculates_is_as_fast_as_measured_within_fifteen_percent(
+    frame: pl.DataFrame,
+) -> None:
     # nothing is fitted to it, and without speculation the twin is half as slow again
     for quantity in ("output throughput", "mean TPOT"):
         error = row(frame, "deepseek-r1", "Interactive", quantity)["error"]
