@@ -122,7 +122,7 @@ def _rows(reproduction: Reproduction) -> Iterable[str]:
     yield MTP_WORDS
     yield from _table(rows_table(reproduction.mtp_rows))
     if reproduction.mtp_rows:
-        yield to_markdown(errors_table(reproduction.mtp_rows))
+        yield to_markdown(errors_table(reproduction.mtp_rows, "rows with multi-token prediction"))
 
 
 def _layouts(reproduction: Reproduction) -> Iterable[str]:

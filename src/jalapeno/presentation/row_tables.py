@@ -72,15 +72,18 @@ def _row(result: RowResult) -> tuple[str, ...]:
     return (name, report.layout, load(result.outcome.scenario), *cells)
 
 
-def errors_table(results: Sequence[RowResult]) -> Table:
-    """Median and largest absolute error, over all rows, by model, and by how slots are known."""
+def errors_table(results: Sequence[RowResult], of: str = "the rows") -> Table:
+    """Median and largest absolute error, over all rows, by model, and by how slots are known.
+
+    *of*: what the rows are, for the title.
+    """
     groups = {f"all {len(results)} rows": list(results)}
     for result in results:
         groups.setdefault(result.row.model, []).append(result)
     groups["slots in the public recipe"] = [r for r in results if not is_little(r.row)]
     groups[f"{LITTLE} slots by Little's law"] = [r for r in results if is_little(r.row)]
     return Table(
-        title="absolute error over the rows, %",
+        title=f"absolute error over {of}, %",
         headers=(
             *("rows", "count"),
             *(
