@@ -19,11 +19,10 @@ REQUESTS_PER_SLOT = 10
 """InferenceX sends ten requests for each in flight."""
 
 TOKENS = 8192
-"""Tokens of a rank's step.  The recipes of most rows are not public; 8,192 is the default of vLLM's
-server on GPUs of 70 GB and more, of TensorRT-LLM's, and of SGLang's chunks on Hopper."""
+"""Tokens of a rank's step: assumed for every row, because most recipes are not public."""
 
 SLOTS = 1024
-"""Sequences of a rank: vLLM's default on such GPUs; what binds in the rows is memory."""
+"""Sequences of a rank, assumed likewise: few rows have more in flight, so memory binds first."""
 
 UNIFIED = {"tensorrt-llm": "trtllm-serve"}
 """Entries that stand for an engine in unified pools; ``tensorrt-llm`` is the one behind Dynamo."""
@@ -40,12 +39,17 @@ def as_catalogued(name: str, system: System, model: Model) -> Engine:
     return catalogue.engine(name)
 
 
+def entry_for(engine: str, system: str, unified: bool) -> str:
+    """Name of the catalogue's entry for *engine* on *system*, in unified or split pools."""
+    name = engine
+    if catalogue.system(system).chip.vendor == "AMD":
+        name = AMD.get(name, name)
+    return UNIFIED.get(name, name) if unified else name
+
+
 def entry_name(row: Mapping[str, Any]) -> str:
     """Name of the catalogue's entry for the engine of *row*."""
-    name = str(row["engine"])
-    if catalogue.system(row["system"]).chip.vendor == "AMD":
-        name = AMD.get(name, name)
-    return UNIFIED.get(name, name) if row["mode"] == "unified" else name
+    return entry_for(str(row["engine"]), row["system"], row["mode"] == "unified")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from importlib.resources import files
 import polars as pl
 
 from jalapeno import catalogue
+from jalapeno.analysis.evidence.scenarios import entry_for
 from jalapeno.analysis.validation.frames import side_by_side
 from jalapeno.errors import BadPlan, DoesNotFit
 from jalapeno.mapping import Plan, Precision
@@ -30,7 +31,6 @@ from jalapeno.simulation import (
     simulate,
 )
 
-ENGINE = "tensorrt-llm"
 MODELS = {
     "DeepSeek-R1-0528": "deepseek-r1",
     "Llama-3.1-405B": "llama-3.1-405b",
@@ -50,7 +50,8 @@ SYSTEMS = {
 """What the catalogue calls the models and systems of the table; it has no others of them."""
 
 MOST_RUNNING, MOST_TOKENS = 2048, 8192
-"""Defaults of TensorRT-LLM's max_batch_size and max_num_tokens, which the commands leave alone."""
+"""TensorRT-LLM's max_batch_size and max_num_tokens, which the commands leave at their defaults:
+what these are is assumed."""
 
 KV_SHARE = 0.95
 """Of the free memory: what the pages say they give to KV in many cases."""
@@ -67,8 +68,8 @@ WIDE_KV = {"kv": "bf16", "core": "bf16"}
 and DeepSeek's own in FP8."""
 
 ASSUMPTIONS = (
-    f"all requests at once; max_batch_size {MOST_RUNNING:,} and max_num_tokens {MOST_TOKENS:,} by "
-    f"default; no sequence starts without KV for its whole length, in {KV_SHARE:.0%} of the free "
+    f"all requests at once; max_batch_size {MOST_RUNNING:,} and max_num_tokens {MOST_TOKENS:,}, "
+    f"assumed; no sequence starts without KV for its whole length, in {KV_SHARE:.0%} of the free "
     "memory"
 )
 
@@ -125,7 +126,7 @@ def scenario_for(row: Offline) -> Scenario:
 
     Raises :class:`DoesNotFit` or :class:`BadPlan` where the twin cannot lay it out.
     """
-    trees = resolve(SYSTEMS[row.gpu], MODELS[row.model], ENGINE)
+    trees = resolve(SYSTEMS[row.gpu], MODELS[row.model], engine_for(row))
     traffic = Traffic(
         lengths=Lengths(isl=row.isl, osl=row.osl, ratio=1.0),
         arrivals=ClosedLoop(concurrency=row.requests),
@@ -136,6 +137,11 @@ def scenario_for(row: Offline) -> Scenario:
         return scenario_of(trees, (Pool(role=Role.UNIFIED, plan=plan, replicas=1),), traffic)
 
     return of(_without_eviction(row, of, plan_for(row)))
+
+
+def engine_for(row: Offline) -> str:
+    """TensorRT-LLM as it is in unified pools."""
+    return entry_for("tensorrt-llm", SYSTEMS[row.gpu], unified=True)
 
 
 def plan_for(row: Offline) -> Plan:
@@ -159,7 +165,7 @@ def precision_for(row: Offline) -> Precision:
     """As the checkpoint of the table's column has it."""
     model = catalogue.model(MODELS[row.model])
     chip = catalogue.system(SYSTEMS[row.gpu]).chip
-    served = Precision.as_served(catalogue.engine(ENGINE), model, chip)
+    served = Precision.as_served(catalogue.engine(engine_for(row)), model, chip)
     if model.name in OWN_FORMATS:
         return replace(served, **WIDE_KV)
     if model.name == "deepseek-r1" and row.quant == "FP4":

@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from jalapeno import catalogue
+from jalapeno.analysis.evidence.scenarios import entry_for
 from jalapeno.analysis.references import ACCEPTANCE
 from jalapeno.analysis.validation.frames import side_by_side
 from jalapeno.errors import BadPlan
@@ -31,8 +32,6 @@ from jalapeno.simulation import (
     scenario_of,
     simulate,
 )
-
-ENGINE = "tensorrt-llm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +156,14 @@ def _workers(line: Mapping[str, str], prefix: str) -> Workers:
 
 def scenario_for(entry: Entry) -> Scenario:
     """One replica of *entry* under its share of the load; the whole system with split pools."""
-    trees = resolve(entry.system, entry.model, ENGINE)
+    engine = entry_for("tensorrt-llm", entry.system, unified=entry.prefill is None)
+    trees = resolve(entry.system, entry.model, engine)
     drafting = (0, 0.0)
     if entry.mtp:
         model = catalogue.model(entry.model)
         drafting = (DRAFTED, measured_acceptance(model, ACCEPTANCE, DRAFTED))
     precision = Precision.as_served(
-        catalogue.engine(ENGINE), catalogue.model(entry.model), catalogue.system(entry.system).chip
+        catalogue.engine(engine), catalogue.model(entry.model), catalogue.system(entry.system).chip
     )
     if entry.prefill is None:
         pools: tuple[Pool, ...] = (_pool(Role.UNIFIED, entry.workers, 1, precision, drafting),)
