@@ -53,10 +53,10 @@ CONSTANTS = (
     Constant("host_sequence", 8e-6, 0.2e-6, 60e-6),
     Constant("first_token_delay", 40e-3, 1e-3, 0.4),
 )
-"""Twelve constants of an engine, one value for all chips and models.  Starts are round numbers
-between what TensorRT-LLM's Dynamo runs and operator tables gave; with nothing fitted they are what
-a datasheet prediction uses.  An issue cost of layers is not among them: it cannot be told from
-that of phases."""
+"""Twelve constants of an engine, one value for all chips and models.  Starts are round numbers that
+were chosen after first fits to these very points had been seen: what a twin says that nothing was
+fitted to is therefore no blind prediction.  An issue cost of layers is not among them: it cannot be
+told from that of phases."""
 
 FACTORS = (("maturity", 0.3), ("issue_scale", 0.3))
 """Tables of factors and the spread of their priors: what kernels of one generation differ by."""

@@ -1,6 +1,6 @@
 """Answers: what the twin says of a measured row, without the tables of a full report.
 
-A row states means or medians (column ``statistic``; means where it has none).
+A row states means or medians (column ``statistic``).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def answers(
 
     def one(row: Mapping[str, Any]) -> Answer | str:
         try:
-            statistic = row.get("statistic", "mean")
+            statistic = row["statistic"]
             return answer(scenario_for(row, engine_of), statistic)
         except JalapenoError as error:
             return str(error)
