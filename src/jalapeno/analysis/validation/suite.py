@@ -8,15 +8,18 @@ from pathlib import Path
 import polars as pl
 
 from jalapeno.analysis.calibration.twin import Fitter, catalogued, fitter, twin_of
-from jalapeno.analysis.validation.cleaned import read_cleaned
+from jalapeno.analysis.evidence.sources.files import read_points
+from jalapeno.analysis.evidence.sources.points import Told
 from jalapeno.analysis.validation.contenders import Contender, everyone
 from jalapeno.analysis.validation.protocols import PROTOCOLS, protocol
-from jalapeno.analysis.validation.rows import LAYOUT, MEASURED
-from jalapeno.analysis.validation.shipped import ROWS, shipped
 from jalapeno.analysis.validation.sift import sift
 from jalapeno.analysis.validation.tiers import Data, Finding, OnProgress, tiers
 
 ATTRIBUTION = "InferenceX by SemiAnalysis (Apache-2.0), mostly by way of NVIDIA's AIConfigurator"
+
+
+DRAFTED = "speculative decoding, of which the data do not state what is accepted"
+"""Why a row is not predicted."""
 
 
 def gather(
@@ -30,18 +33,19 @@ def gather(
 
     *protocols*: those named, or all of them for the points that ship and ``datasheet`` for others,
     which nothing was fitted to; *tables*: a folder of operator tables; *fitting*: who fits the
-    twin (None: fits that ship stand in for fits of the same rows).  Where nothing ships and no file
-    is named there are no points.
+    twin (None: fits that ship stand in for fits of the same rows).  *path*: the cleaned table, or
+    InferenceX's aggregated results or CSV export, which say their layout.
     """
     for name in protocols:
         protocol(name)
-    content = shipped(ROWS) if path is None else path
     usual = tuple(PROTOCOLS) if path is None else ("datasheet",)
-    none = pl.DataFrame(schema=MEASURED | LAYOUT)
-    sifted = sift(none if content is None else read_cleaned(content))
+    points = read_points([] if path is None else [path], Told())
+    drafting = points.rows["speculative"]
+    sifted = sift(points.rows.filter(~drafting))
+    drafted = points.rows.filter(drafting).select("id", pl.lit(DRAFTED).alias("reason"))
     return Data(
         rows=sifted.rows,
-        excluded=sifted.excluded,
+        excluded=pl.concat([points.left_out, drafted, sifted.excluded]),
         source=ATTRIBUTION if path is None else path.name,
         contenders=(*everyone(), *ours(fitting or fitter(on_progress))),
         protocols=tuple(name for name in PROTOCOLS if name in (protocols or usual)),
