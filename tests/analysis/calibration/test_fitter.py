@@ -8,16 +8,18 @@ import pytest
 from jalapeno import catalogue
 from jalapeno.analysis.calibration import twin
 from jalapeno.analysis.calibration.constants import CONSTANTS, factors
-from jalapeno.analysis.calibration.recorded import digest, read_fits, write_fits
+from jalapeno.analysis.calibration.recorded import PROBE, digest, read_fits, write_fits
 from jalapeno.analysis.calibration.twin import (
     FITTABLE,
     Fitter,
     by_entry,
     catalogued,
+    fitter,
     thinned,
     twin_of,
     unfitted,
 )
+from jalapeno.analysis.validation.protocols import whole_curves
 from jalapeno.analysis.validation.suite import gather
 
 
@@ -88,9 +90,34 @@ def test_a_fit_of_the_same_rows_on_record_stands_in_for_it(rows: pl.DataFrame) -
     known = again.engine("vllm", own)
     assert known.issue_phase == pytest.approx(engine.issue_phase, rel=1e-5)
     assert set(again.made) == set(first.made)
+    assert not again.stale
     (key,) = first.made
     kept = thinned(own, twin.MOST_POINTS)
     assert key == digest("vllm", kept, (*CONSTANTS, *factors(kept)))
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_fit_on_record_that_was_made_with_other_physics_is_told(rows: pl.DataFrame) -> None:
+    own = by_entry(rows)["vllm"]
+    first = Fitter({})
+    first.engine("vllm", own)
+    (key,) = first.made
+    name, points, values = first.made[key]
+    other = {**values, PROBE: 1.01 * values[PROBE]}
+    again = Fitter(read_fits(write_fits({key: (name, points, other)}).encode()))
+    again.engine("vllm", own)
+    assert again.stale == [key]
+
+
+def test_fits_that_ship_were_made_with_todays_physics() -> None:
+    known = fitter()
+    every = gather(None, (), quiet).rows
+    for fold in whole_curves(every)[:2]:
+        for name, own in by_entry(fold.fit).items():
+            known.engine(name, own)
+    assert known.made
+    assert set(known.made) <= set(known.recorded)
+    assert not known.stale
 
 
 def test_thinning_looks_at_names_and_loads_alone(rows: pl.DataFrame) -> None:

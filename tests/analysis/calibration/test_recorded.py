@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jalapeno.analysis.calibration.constants import CONSTANTS, factors
-from jalapeno.analysis.calibration.recorded import digest, read_fits, write_fits
+from jalapeno.analysis.calibration.recorded import PROBE, digest, read_fits, write_fits
 from jalapeno.errors import BadFact
 
 
@@ -63,11 +63,18 @@ def test_another_engine_or_other_unknowns_are_another_fit() -> None:
     )
 )
 def test_what_is_recorded_reads_back(values: dict[str, dict[str, float]]) -> None:
-    text = write_fits({key: ("vllm", 12, found) for key, found in values.items()})
+    made = {key: {**found, PROBE: 5.0} for key, found in values.items()}
+    text = write_fits({key: ("vllm", 12, found) for key, found in made.items()})
     read = read_fits(text.encode())
-    assert read.keys() == values.keys()
-    for key, found in values.items():
+    assert read.keys() == made.keys()
+    for key, found in made.items():
         assert read[key] == pytest.approx(found, rel=1e-5)
+
+
+def test_a_fit_that_says_nothing_of_any_point_is_refused() -> None:
+    text = write_fits({"0" * 16: ("vllm", 12, {"host_step": 1e-4})})
+    with pytest.raises(BadFact, match=f"has no {PROBE}"):
+        read_fits(text.encode())
 
 
 @pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n"])

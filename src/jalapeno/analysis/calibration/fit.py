@@ -134,8 +134,9 @@ def soft(left: Floats) -> Floats:
     """Residuals whose squares add up to the soft L1 loss: ``s sqrt(2 (sqrt(1 + (r/s)^2) - 1))``
     with the sign of r; NaN (a row without an answer) counts nothing."""
     ratio = np.nan_to_num(left) / SCALE
-    size = SCALE * np.sqrt(2.0 * (np.sqrt(1.0 + ratio**2) - 1.0))
-    found: Floats = np.sign(ratio) * size
+    # root - 1 is ratio^2 / (root + 1), which does not cancel near zero
+    root = np.sqrt(1.0 + ratio**2)
+    found: Floats = SCALE * ratio * np.sqrt(2.0 / (root + 1.0))
     return found
 
 

@@ -24,7 +24,11 @@ PLACE = "recorded/fits.csv"
 COLUMNS = ("digest", "engine", "points", "path", "value")
 
 Values = Mapping[str, float]
-"""Constants and factors by path, SI."""
+"""Constants and factors by path, SI; and :data:`PROBE`."""
+
+PROBE = "probe_tpot_ms"
+"""What the fitted engine said of one of its points when the fit was made: if it says otherwise now,
+the physics has changed."""
 
 
 def digest(name: str, rows: Rows, constants: tuple[Constant, ...]) -> str:
@@ -51,6 +55,9 @@ def read_fits(content: bytes, what: str = PLACE) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for row in table.iter_rows(named=True):
         found.setdefault(row["digest"], {})[row["path"]] = row["value"]
+    without = sorted(key for key, values in found.items() if PROBE not in values)
+    if without:
+        raise BadFact(f"{what}: fit {without[0]} has no {PROBE}: make the record anew")
     return found
 
 

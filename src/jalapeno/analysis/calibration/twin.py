@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,9 +14,9 @@ import polars as pl
 from jalapeno import catalogue
 from jalapeno.analysis.calibration.constants import CONSTANTS, Constant, engine_with, factors
 from jalapeno.analysis.calibration.fit import OnStage, fit, silent
-from jalapeno.analysis.calibration.recorded import PLACE, Values, digest, read_fits
+from jalapeno.analysis.calibration.recorded import PLACE, PROBE, Values, digest, read_fits
 from jalapeno.analysis.calibration.residuals import Rows, problem
-from jalapeno.analysis.evidence.answers import answers, predictions
+from jalapeno.analysis.evidence.answers import Answer, answers, predictions
 from jalapeno.analysis.evidence.scenarios import EngineOf, as_catalogued, entry_name
 from jalapeno.analysis.validation.contenders import TWIN, Contender
 from jalapeno.analysis.validation.protocols import Predictor
@@ -36,6 +37,9 @@ FITTABLE = 12
 ROUNDS = 6
 """Evaluations of a fold's fit, from starts that know no measurement."""
 
+PROBE_TOLERANCE = 0.001
+"""How far a probe may be from what is on record, which has six digits."""
+
 CATALOGUED = "catalogue"
 """Name of the twin with the engine entries that ship, which nothing is fitted to here."""
 
@@ -49,6 +53,9 @@ class Fitter:
     on_stage: OnStage = silent
     made: dict[str, tuple[str, int, Values]] = field(default_factory=dict)
     """Digest to entry, points and values of every fit that was asked for."""
+    stale: list[str] = field(default_factory=list)
+    """Digests of recorded fits under which a point comes out otherwise than when they were made:
+    the physics has changed since."""
 
     def engine(self, name: str, rows: Rows) -> Engine:
         """Entry *name* fitted to *rows* of its own, or as :func:`unfitted` where they are few."""
@@ -58,12 +65,13 @@ class Fitter:
         unknowns = (*CONSTANTS, *factors(kept))
         key = digest(name, kept, unknowns)
         if key not in self.made:
-            values = self.recorded.get(key) or self._fitted(name, kept, unknowns)
-            self.made[key] = (name, len(kept), values)
-        values = self.made[key][2]
-        return engine_with(
-            catalogue.engine(name), unknowns, [values[unknown.path] for unknown in unknowns]
-        )
+            known = self.recorded.get(key)
+            values = known or self._fitted(name, kept, unknowns)
+            said = probe(with_values(name, unknowns, values), kept)
+            if known and not math.isclose(said, known[PROBE], rel_tol=PROBE_TOLERANCE):
+                self.stale.append(key)
+            self.made[key] = (name, len(kept), {**values, PROBE: said})
+        return with_values(name, unknowns, self.made[key][2])
 
     def _fitted(self, name: str, rows: Rows, unknowns: tuple[Constant, ...]) -> Values:
         asked = problem(name, rows, unknowns)
@@ -75,6 +83,21 @@ class Fitter:
         return {
             unknown.path: float(value) for unknown, value in zip(unknowns, np.exp(x), strict=True)
         }
+
+
+def with_values(name: str, unknowns: Sequence[Constant], values: Values) -> Engine:
+    """Entry *name* with fitted *values*."""
+    return engine_with(
+        catalogue.engine(name), unknowns, [values[unknown.path] for unknown in unknowns]
+    )
+
+
+def probe(engine: Engine, rows: Rows) -> float:
+    """Milliseconds of TPOT that *engine* says of the row with the fewest requests in flight; NaN
+    where its plan does not fit."""
+    row = min(rows, key=lambda row: (row["concurrency"], row["id"]))
+    (said,) = answers([row], lambda name, system, model: engine)
+    return said.tpot_ms if isinstance(said, Answer) else math.nan
 
 
 def thinned(rows: Rows, most: int) -> Rows:

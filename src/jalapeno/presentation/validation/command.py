@@ -112,6 +112,11 @@ def validate_command(asked: Validation) -> None:
         show_json(content)
     else:
         _show(found)
+    if fitting.stale:
+        remark(
+            f"{len(fitting.stale)} of {len(fitting.made)} fits on record were made with other "
+            "physics: held-out predictions are of their constants; make them anew with --refit FILE"
+        )
     remark(f"report: {asked.out / REPORT}")
     for made in (asked.docs, asked.record, asked.refit):
         if made is not None:
