@@ -26,7 +26,7 @@ from jalapeno.errors import UsageError
 from tests.analysis.calibration.small import TRUTH
 from tests.analysis.validation.points import frame, row
 
-ASKED = Asked(name="mine", base="vllm", replicates=20, seed=0, rounds=8, as_of="2026-11-30")
+ASKED = Asked(name="mine", base="vllm", replicates=20, seed=0, rounds=14, as_of="2026-11-30")
 
 
 def points(rows: list[dict[str, Any]], statistic: str = "mean") -> Points:
@@ -90,10 +90,10 @@ def test_constants_are_found_and_errors_vanish(found: Calibration) -> None:
     constants = found.fit.problem.constants
     values = {one.path: value for one, value in zip(constants, found.fit.values, strict=True)}
     assert values["memory_efficiency"] == pytest.approx(TRUTH[0], rel=0.1)
-    assert values["first_token_delay"] == pytest.approx(TRUTH[2], rel=0.2)
+    assert values["first_token_delay"] == pytest.approx(TRUTH[2], rel=0.1)
     after = found.after["predicted_tpot_ms"] / found.after["measured_tpot_ms"] - 1.0
     before = found.before["predicted_tpot_ms"] / found.before["measured_tpot_ms"] - 1.0
-    assert after.abs().mean() < 0.02 < before.abs().mean()  # type: ignore[operator]
+    assert after.abs().mean() < 0.01 < before.abs().mean()  # type: ignore[operator]
 
 
 def test_what_is_written_is_what_is_predicted_with(found: Calibration) -> None:
