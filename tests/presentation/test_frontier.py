@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from jalapeno.analysis.reproduction import Band, Reproduction
 from jalapeno.presentation.frontier import (
+    BARS,
     SOURCES,
     TITLE,
     X_TITLE,
     Y_TITLE,
     frontier_chart,
+    intervals,
     published_limits,
 )
 from jalapeno.presentation.series import series_of
@@ -53,13 +57,13 @@ def test_there_is_a_panel_a_model(spec: dict[str, Any]) -> None:
     ]
 
 
-def test_the_legend_says_what_was_not_simulated(spec: dict[str, Any]) -> None:
+def test_the_legend_says_what_was_measured_and_what_published(spec: dict[str, Any]) -> None:
     labels = {
         label
         for layer in marks(spec)
         for label in layer["encoding"].get("shape", {}).get("scale", {}).get("domain", ())
     }
-    assert "NVIDIA GB300 NVL72, measured, MTP, not simulated (dotted)" in labels
+    assert "NVIDIA GB300 NVL72, measured, MTP (dotted)" in labels
     assert "Jalapeño rack, published" in labels
 
 
@@ -137,3 +141,61 @@ def test_published_peaks_and_lowest_times_are_rules() -> None:
     assert ours["speed"] == pytest.approx(1000.0 / 0.69)
     assert (theirs["rate"], theirs["fastest"]) == (44960.0, "published TBT 1.87 ms")
     assert ours["colour"] != theirs["colour"]
+
+
+# ---- intervals
+
+
+def banded(objective: str, low: float, high: float) -> Reproduction:
+    """The sample with a band of one number of its first model."""
+    found = reproduction()
+    band = Band(
+        model=found.comparisons[0].claim.model,
+        objective=objective,
+        published=1.0,
+        twin=1.0,
+        low=low,
+        lower=low,
+        median=low,
+        upper=high,
+        high=high,
+        left_out=None,
+    )
+    return replace(found, bands=(band,))
+
+
+def test_without_bands_nothing_is_said_of_them(spec: dict[str, Any]) -> None:
+    assert BARS not in spec["title"]["subtitle"]
+    assert intervals(reproduction()) == []
+
+
+@pytest.mark.parametrize("objective", ["peak", "at_reference_tbt"])
+def test_intervals_of_throughput_stand_upright(objective: str) -> None:
+    (bar,) = intervals(banded(objective, 5_000.0, 9_000.0))
+    assert (bar["rate"], bar["rate_to"]) == (5_000.0, 9_000.0)
+    assert bar["speed"] == bar["speed_to"] > 0.0
+
+
+def test_that_at_the_references_tbt_stands_at_its_speed() -> None:
+    found = banded("at_reference_tbt", 5_000.0, 9_000.0)
+    (bar,) = intervals(found)
+    assert bar["speed"] == pytest.approx(1.0 / found.comparisons[0].claim.reference_min_tbt)
+
+
+def test_an_interval_of_tbt_lies_along_speed() -> None:
+    (bar,) = intervals(banded("min_tbt", 1.0, 2.0))
+    assert (bar["speed"], bar["speed_to"]) == (500.0, 1000.0)
+    assert bar["rate"] == bar["rate_to"] > 0.0
+
+
+def test_latency_of_a_whole_request_has_no_place_in_it() -> None:
+    assert intervals(banded("min_e2e", 1.0, 2.0)) == []
+
+
+def test_a_panel_shows_the_bars_of_its_model() -> None:
+    found = frontier_chart(banded("peak", 5_000.0, 9_000.0)).to_dict()
+    assert BARS in found["title"]["subtitle"]
+    shown = [
+        [layer for layer in marks(panel) if "y2" in layer["encoding"]] for panel in found["hconcat"]
+    ]
+    assert [len(layers) for layers in shown] == [1, 0, 0]

