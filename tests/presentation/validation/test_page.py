@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from jalapeno.analysis.validation.tiers import Finding
 from jalapeno.presentation.validation.as_json import validation_json
@@ -80,3 +81,11 @@ def test_the_data_hold_every_verdict_and_table() -> None:
 def test_a_finding_without_tables_is_no_error() -> None:
     bare = Finding(tier="T9", title="Nothing", frame=side_by_side().frame.clear(), verdicts=())
     assert "## T9: Nothing" in validation_page(data(), [bare], None, [])
+
+
+def test_no_two_tiers_have_tables_under_one_heading() -> None:
+    one = end_to_end()
+    tiers = [one, replace(one, tier="T9")]
+    made = headings(validation_page(data(), tiers, None, []))
+    assert len(set(made)) == len(made) - 1  # the worst points, of the same rows
+    assert {"T2, by part", "T9, by part"} <= set(made)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 
 import polars as pl
@@ -97,7 +98,9 @@ def _tier(finding: Finding) -> Iterable[str]:
     if finding.tier == "T2":
         yield f"{SCORE_NOTE}\n"
     for table in tables_of(finding):
-        yield to_markdown(table)
+        # tiers have tables of one name, and a page no two headings
+        named = replace(table, title=f"{finding.tier}, {table.title}") if table.title else table
+        yield to_markdown(named)
     drawn = shown(finding)
     if drawn is not None:
         who, rows = drawn
