@@ -235,3 +235,24 @@ def test_an_unwritable_place_is_one_line(call: Call, tmp_path: Path) -> None:
     called = call(*GPT, *LOOP, "--out", tmp_path)
     assert (called.code, called.out) == (1, "")
     assert "cannot be written: Is a directory" in called.complaint
+
+
+# ---- what lies there already
+
+
+@pytest.mark.parametrize("text", ["notes of mine", "{}", '{"format": 3}', "[1]", "[" * 100_000])
+def test_what_is_no_scenario_is_not_replaced(call: Call, tmp_path: Path, text: str) -> None:
+    place = tmp_path / "mine.txt"
+    place.write_text(text)
+    called = call("scenario", "gpt-oss-120b", "b200-hgx", "--closed", "1", "--out", place)
+    assert called.code == 1
+    assert "this command did not write" in called.complaint
+    assert place.read_text() == text
+
+
+def test_a_scenario_is_replaced_by_a_newer_one(call: Call, tmp_path: Path) -> None:
+    place = tmp_path / "a.json"
+    for load in ("1", "2"):
+        ask = ("scenario", "gpt-oss-120b", "b200-hgx", "--closed", load, "--out", place)
+        assert call(*ask).code == 0
+    assert json.loads(place.read_text())["traffic"]["arrivals"]["concurrency"] == 2

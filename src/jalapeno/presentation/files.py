@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,6 +120,19 @@ def check_file(path: Path) -> None:
         _check_regular(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path.parent).close()
+
+
+def check_own(path: Path, ours: Callable[[str], bool]) -> None:
+    """:func:`check_file`, and raise where a file lies there whose text is not *ours* to replace."""
+    check_file(path)
+    try:
+        replaceable = not path.exists() or ours(path.read_text("utf-8", "replace"))
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be read: {error.strerror}") from error
+    if not replaceable:
+        raise OutputError(
+            f"{path}: there is a file that this command did not write: choose another name"
+        )
 
 
 def _check_regular(path: Path) -> None:

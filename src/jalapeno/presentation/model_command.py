@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from jalapeno.catalogue import Model, model_tree, read_config, toml_text
-from jalapeno.errors import OutputError, UsageError
+from jalapeno.errors import UsageError
 from jalapeno.presentation.arguments import Json
 from jalapeno.presentation.console import remark, show_json
-from jalapeno.presentation.files import check_file, write_file
+from jalapeno.presentation.files import check_own, write_file
 
 File = Annotated[Path, typer.Argument(metavar="CONFIG", help="A config.json of Hugging Face.")]
 Name = Annotated[str | None, typer.Option(help="What to call the model; else as the file is.")]
@@ -48,7 +48,7 @@ def import_command(
     What the twin does not model is refused, not dropped.
     """
     if out is not None:
-        _check_ours(out)
+        check_own(out, lambda text: text.startswith(OURS))
     tree, source = imported(file, name)
     text = toml_text(tree, f"Imported from {source}: jalapeno model import.")
     if out is not None:
@@ -113,12 +113,3 @@ def _quantisation(file: Path) -> dict[str, Any]:
     if not isinstance(said, dict):
         raise UsageError(f"{file}: quantization: expected a table of fields")
     return {**said, "quant_method": "modelopt"}
-
-
-def _check_ours(out: Path) -> None:
-    """Refuse to replace what this command did not write."""
-    check_file(out)
-    if out.exists() and not _text(out).startswith(OURS):
-        raise OutputError(
-            f"{out}: there is a file that this command did not write: choose another name"
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from jalapeno.presentation.arguments import Json, ModelName, SystemName
 from jalapeno.presentation.console import remark, show, show_json
 from jalapeno.presentation.deployment_arguments import DeploymentOptions, TrafficOptions
-from jalapeno.presentation.files import check_file, write_file
+from jalapeno.presentation.files import check_own, write_file
 from jalapeno.presentation.option_groups import grouped
 from jalapeno.presentation.tables import Table
 
@@ -43,7 +44,7 @@ def scenario_command(
     from jalapeno.simulation import dump_scenario, scenario_of
 
     if out is not None:
-        check_file(out)
+        check_own(out, is_scenario)
     made = deployed(model, system, deployment)
     scenario = scenario_of(made.trees, made.pools, traffic_from(traffic), traffic.seed, made.router)
     check_deployment(scenario)
@@ -104,3 +105,12 @@ def summary_table(found: dict[str, Any]) -> Table:
             for name, value in found.items()
         ),
     )
+
+
+def is_scenario(text: str) -> bool:
+    """Whether *text* is a scenario file, which a newer one may replace."""
+    try:
+        tree = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(tree, dict) and {"format", "system", "model", "engine"} <= set(tree)

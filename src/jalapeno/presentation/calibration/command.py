@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from jalapeno import catalogue
-from jalapeno.errors import OutputError, UsageError
+from jalapeno.errors import UsageError
 from jalapeno.presentation.arguments import Json, Seed
 from jalapeno.presentation.console import remark, show, show_json
 from jalapeno.presentation.digits import counted
-from jalapeno.presentation.files import check_file, write_file
+from jalapeno.presentation.files import check_own, write_file
 from jalapeno.presentation.options import takes
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def calibrate_command(asked: Wanted) -> None:
     from jalapeno.presentation.progress import stages
 
     if asked.out is not None:
-        _check_ours(asked.out)
+        check_own(asked.out, lambda text: text.startswith(OURS))
     data = gathered(asked)
     base_name = asked.base or data.engine
     base = catalogue.engine(base_name)
@@ -197,16 +197,3 @@ def _say(data: Data) -> None:
         remark(f"left out: {counted(len(data.left_out), 'row')}")
     for name, count in data.others.items():
         remark(f"not asked for: {counted(count, 'point')} of {name}")
-
-
-def _check_ours(out: Path) -> None:
-    """Refuse to replace what this command did not write."""
-    check_file(out)
-    try:
-        ours = not out.exists() or out.read_text("utf-8", "replace").startswith(OURS)
-    except OSError as error:
-        raise OutputError(f"{out}: cannot be read: {error.strerror}") from error
-    if not ours:
-        raise OutputError(
-            f"{out}: there is a file that this command did not write: choose another name"
-        )
